@@ -19,7 +19,7 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -99,7 +99,7 @@ func TestClusterFailures(t *testing.T) {
 	m := &talker{begun: make(chan struct{}, children), stop: make(chan struct{})}
 	tasks := newTasks(t, bus, m, children)
 	newTasks(t, c.open(ctx), m, 1) // looks for sessions whose process has exited
-	root, err := tasks.OpenCaller(ctx, "cluster", store.Owner)
+	root, err := tasks.OpenCaller(ctx, "cluster", record.Owner)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func TestClusterFailures(t *testing.T) {
 	stopped := time.Now()
 	running.Wait()
 	t.Logf("all tasks ended after %s", time.Since(stopped).Round(time.Millisecond))
-	if err := root.End(store.Completed, nil); err != nil {
+	if err := root.End(record.Completed, nil); err != nil {
 		t.Error(err)
 	}
 	said := checkTexts(t, ctx, bus, root.Path(), results)
@@ -180,7 +180,7 @@ func (c *cluster) open(ctx context.Context) *eventbus.Bus {
 func checkTexts(t *testing.T, ctx context.Context, bus *eventbus.Bus, root event.Path, results []*taskt.Result) (words int) {
 	t.Helper()
 	for i, r := range results {
-		if r.Status != store.Completed {
+		if r.Status != record.Completed {
 			t.Errorf("task %d is %s: %v", i, r.Status, r.Err)
 			continue
 		}

@@ -14,8 +14,9 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/session/gate"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -71,7 +72,7 @@ func (w *waiting) finish() map[string]event.ApprovalOutcome {
 			outcomes[r.ApprovalID] = r.Outcome
 		}
 	}
-	pending, err := w.Store().Approvals(w.t.Context())
+	pending, err := w.Store().Approvals.Pending(w.t.Context())
 	if err != nil || len(pending) > 0 {
 		w.t.Errorf("after the end %d approvals wait, %v", len(pending), err)
 	}
@@ -81,20 +82,20 @@ func (w *waiting) finish() map[string]event.ApprovalOutcome {
 func TestAnswerFromElsewhere(t *testing.T) {
 	tests := []struct {
 		name   string
-		answer store.Answer
+		answer approval.Answer
 		want   event.ApprovalOutcome
 		told   string
 		added  int
 	}{
-		{"approved", store.Answer{Verdict: store.ApproveOnce, By: "somebody"}, event.Approved, "touch {", 0},
-		{"always", store.Answer{Verdict: store.ApproveAlways}, event.Approved, "touch {", 1},
-		{"denied", store.Answer{}, event.Denied, "The user denied touch.", 0},
-		{"denied with a reason", store.Answer{Feedback: "use the copy"}, event.Denied, "The user denied touch: use the copy", 0},
+		{"approved", approval.Answer{Verdict: approval.ApproveOnce, By: "somebody"}, event.Approved, "touch {", 0},
+		{"always", approval.Answer{Verdict: approval.ApproveAlways}, event.Approved, "touch {", 1},
+		{"denied", approval.Answer{}, event.Denied, "The user denied touch.", 0},
+		{"denied with a reason", approval.Answer{Feedback: "use the copy"}, event.Denied, "The user denied touch: use the copy", 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			w := wait(t, nil, call("1", "touch", "a file"))
-			pending, err := w.Store().Approvals(t.Context())
+			pending, err := w.Store().Approvals.Pending(t.Context())
 			if err != nil || len(pending) != 1 {
 				t.Fatalf("%d approvals wait, %v, want 1", len(pending), err)
 			}
@@ -104,7 +105,7 @@ func TestAnswerFromElsewhere(t *testing.T) {
 				p.ExpiresAt.Sub(p.CreatedAt) != 10*time.Minute || !p.ExpiresAt.Equal(w.asked[0].ExpiresAt) {
 				t.Errorf("what waits: %+v", p)
 			}
-			a, err := w.Store().Answer(t.Context(), p.ID[:8], tt.answer)
+			a, err := w.Store().Approvals.Answer(t.Context(), p.ID[:8], tt.answer)
 			if err != nil || a.Outcome != tt.want || a.AnsweredBy != tt.answer.By {
 				t.Errorf("Answer(%+v) = %+v, %v", tt.answer, a, err)
 			}
@@ -114,11 +115,11 @@ func TestAnswerFromElsewhere(t *testing.T) {
 			if outcomes := w.finish(); outcomes[p.ID] != tt.want || len(w.static.added) != tt.added {
 				t.Errorf("outcomes %v, rules added %v", outcomes, w.static.added)
 			}
-			var late *store.AnsweredError
-			if _, err := w.Store().Answer(t.Context(), p.ID, store.Answer{}); !errors.As(err, &late) || late.Approval.Outcome != tt.want {
+			var late *approval.AnsweredError
+			if _, err := w.Store().Approvals.Answer(t.Context(), p.ID, approval.Answer{}); !errors.As(err, &late) || late.Approval.Outcome != tt.want {
 				t.Errorf("a late answer: %v", err)
 			}
-			if _, err := w.Store().Answer(t.Context(), "apr_none", store.Answer{}); !errors.Is(err, store.ErrNotFound) {
+			if _, err := w.Store().Approvals.Answer(t.Context(), "apr_none", approval.Answer{}); !errors.Is(err, record.ErrNotFound) {
 				t.Errorf("an answer to nothing: %v", err)
 			}
 		})
@@ -134,17 +135,17 @@ func TestFirstAnswerWins(t *testing.T) {
 	var answers sync.WaitGroup
 	for i := range n {
 		answers.Go(func() {
-			verdict := store.ApproveOnce
+			verdict := approval.ApproveOnce
 			if i%2 == 0 {
-				verdict = store.DenyCall
+				verdict = approval.DenyCall
 			}
-			_, errs[i] = w.Store().Answer(t.Context(), w.asked[0].ApprovalID, store.Answer{Verdict: verdict})
+			_, errs[i] = w.Store().Approvals.Answer(t.Context(), w.asked[0].ApprovalID, approval.Answer{Verdict: verdict})
 		})
 	}
 	answers.Wait()
 	won := -1
 	for i, err := range errs {
-		var late *store.AnsweredError
+		var late *approval.AnsweredError
 		switch {
 		case err == nil && won < 0:
 			won = i
@@ -166,10 +167,10 @@ func TestAlwaysResolvesOthers(t *testing.T) {
 	for _, a := range w.asked {
 		byValue[a.Patterns[0]] = append(byValue[a.Patterns[0]], a.ApprovalID)
 	}
-	if _, err := w.Store().Answer(t.Context(), byValue["x"][1], store.Answer{Verdict: store.ApproveAlways}); err != nil {
+	if _, err := w.Store().Approvals.Answer(t.Context(), byValue["x"][1], approval.Answer{Verdict: approval.ApproveAlways}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Store().Answer(t.Context(), byValue["y"][0], store.Answer{}); err != nil {
+	if _, err := w.Store().Approvals.Answer(t.Context(), byValue["y"][0], approval.Answer{}); err != nil {
 		t.Fatal(err)
 	}
 	told := <-w.results
@@ -180,7 +181,7 @@ func TestAlwaysResolvesOthers(t *testing.T) {
 	if outcomes[byValue["x"][0]] != event.Approved || outcomes[byValue["y"][0]] != event.Denied {
 		t.Errorf("outcomes %v", outcomes)
 	}
-	if a, err := w.Store().Approval(t.Context(), byValue["x"][0]); err != nil || a.AnsweredBy != "the rules" {
+	if a, err := w.Store().Approvals.Get(t.Context(), byValue["x"][0]); err != nil || a.AnsweredBy != "the rules" {
 		t.Errorf("the one that the rule covers: %+v, %v", a, err)
 	}
 }
@@ -204,8 +205,8 @@ func TestAbortCancelsApprovals(t *testing.T) {
 		if outcomes[a.ApprovalID] != event.Cancelled {
 			t.Errorf("outcomes %v", outcomes)
 		}
-		var late *store.AnsweredError
-		if _, err := w.Store().Answer(t.Context(), a.ApprovalID, store.Answer{Verdict: store.ApproveOnce}); !errors.As(err, &late) {
+		var late *approval.AnsweredError
+		if _, err := w.Store().Approvals.Answer(t.Context(), a.ApprovalID, approval.Answer{Verdict: approval.ApproveOnce}); !errors.As(err, &late) {
 			t.Errorf("an answer after the end: %v", err)
 		}
 	}
@@ -215,7 +216,7 @@ func TestAbortCancelsApprovals(t *testing.T) {
 // that before its end.
 func TestRecoverCancelsApprovals(t *testing.T) {
 	w := wait(t, nil, call("1", "touch", "x"))
-	if _, err := w.Store().Recover(t.Context()); err != nil { // as the next process would
+	if _, err := w.Store().Recovery.Recover(t.Context()); err != nil { // as the next process would
 		t.Fatal(err)
 	}
 	var types []string
@@ -225,7 +226,7 @@ func TestRecoverCancelsApprovals(t *testing.T) {
 	if r, end := slices.Index(types, "tool_approval_resolved"), slices.Index(types, "session_end"); r < 0 || r > end {
 		t.Errorf("the stream: %v", types)
 	}
-	if pending, err := w.Store().Approvals(t.Context()); err != nil || len(pending) > 0 {
+	if pending, err := w.Store().Approvals.Pending(t.Context()); err != nil || len(pending) > 0 {
 		t.Errorf("%d approvals wait, %v", len(pending), err)
 	}
 	w.cancel()
@@ -238,18 +239,18 @@ func TestRecoverCancelsApprovals(t *testing.T) {
 // elsewhere.
 func TestApproverLearns(t *testing.T) {
 	asked, left := make(chan string, 1), make(chan struct{})
-	approver := gate.ApproverFunc(func(ctx context.Context, req *gate.Request) (store.Answer, error) {
+	approver := gate.ApproverFunc(func(ctx context.Context, req *gate.Request) (approval.Answer, error) {
 		asked <- req.ID
 		<-ctx.Done()
 		close(left)
-		return store.Answer{}, ctx.Err()
+		return approval.Answer{}, ctx.Err()
 	})
 	e := newEnv(t, turns{calls(call("1", "touch", "x")), say("ok")}, func(o *session.Options) { o.Approver = approver })
 	e.static.rules = permission.MustRuleset(rule("*", "*", permission.Ask))
 	s := e.open(session.Spec{Tools: []tool.Tool{echo("touch")}})
 	out := make(chan session.Outcome, 1)
 	go func() { out <- s.Prompt(t.Context(), "go") }()
-	if _, err := e.Store().Answer(t.Context(), <-asked, store.Answer{Verdict: store.ApproveOnce}); err != nil {
+	if _, err := e.Store().Approvals.Answer(t.Context(), <-asked, approval.Answer{Verdict: approval.ApproveOnce}); err != nil {
 		t.Fatal(err)
 	}
 	<-left

@@ -8,8 +8,9 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/session/audit"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -34,7 +35,7 @@ func TestAudit(t *testing.T) {
 	), say("ok")}
 	var log *audit.Log
 	e := newEnv(t, m, func(o *session.Options) {
-		o.Approver, log = &answers{answer: store.Answer{Verdict: store.ApproveAlways, By: "somebody"}}, audited(t, o)
+		o.Approver, log = &answers{answer: approval.Answer{Verdict: approval.ApproveAlways, By: "somebody"}}, audited(t, o)
 	})
 	e.static.rules = permission.MustRuleset(rule("touch", "free", permission.Allow), rule("touch", "never", permission.Deny))
 	s := e.open(session.Spec{Description: "a host 1.2", Tools: []tool.Tool{echo("touch")}})
@@ -94,7 +95,7 @@ func TestAuditFailsClosed(t *testing.T) {
 	}
 	out := s.Prompt(t.Context(), "go")
 	e.end(s, out) // and all of it is stored
-	messages, err := e.Store().Messages(t.Context(), s.ID())
+	messages, err := e.Store().Transcripts.Messages(t.Context(), s.ID())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +105,7 @@ func TestAuditFailsClosed(t *testing.T) {
 			told = append(told, r.Text)
 		}
 	}
-	if len(told) != 1 || !strings.HasPrefix(told[0], "touch is refused, since the audit log can't be written: ") || out.Status != store.Completed {
+	if len(told) != 1 || !strings.HasPrefix(told[0], "touch is refused, since the audit log can't be written: ") || out.Status != record.Completed {
 		t.Errorf("the model is told %q, and the session is %s, %v", told, out.Status, out.Err)
 	}
 	cfg.MaxMsgSize = -1

@@ -28,6 +28,7 @@ import (
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/lease"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/session/store"
 )
 
@@ -96,7 +97,7 @@ func TestTalker(t *testing.T) {
 	for range bus.Follow(t.Context(), s.Path(), &eventbus.FollowOptions{Live: true}) {
 		break // it is stored that it has begun
 	}
-	if _, err := manager.Store().Get(t.Context(), s.ID()); err != nil { // its record, too
+	if _, err := manager.Store().Index.Get(t.Context(), s.ID()); err != nil { // its record, too
 		t.Fatal(err)
 	}
 	fmt.Println("begun", s.ID(), session.BootID(manager))
@@ -279,9 +280,9 @@ func checkTalkers(t *testing.T, at place, talkers []*talker) {
 	}
 	for _, p := range talkers {
 		path := event.Path{{SessionID: p.id, AgentType: "talker"}}
-		want := store.Completed
+		want := record.Completed
 		if p == talkers[0] {
-			want = store.Interrupted
+			want = record.Interrupted
 		} else if said, want := p.end(t), "ended completed <nil> <nil>"; said != want {
 			t.Errorf("a process that ran all the while says %q, want %q", said, want)
 		}
@@ -308,7 +309,7 @@ func checkTalkers(t *testing.T, at place, talkers []*talker) {
 		if ends != 1 || !last {
 			t.Errorf("session %s has %d ends, the last event is one: %v", p.id, ends, last)
 		}
-		if r, err := sessions.Get(t.Context(), p.id); err != nil || r.Status != want {
+		if r, err := sessions.Index.Get(t.Context(), p.id); err != nil || r.Status != want {
 			t.Errorf("session %s: %+v, %v, want %s", p.id, r, err, want)
 		}
 	}

@@ -6,7 +6,8 @@ import (
 	"fmt"
 
 	"github.com/agentworker/worker/session/inbox"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/log"
+	"github.com/agentworker/worker/session/requests"
 )
 
 // errCallerEnded is the cause of the end of what a session runs in its background. It is a
@@ -19,7 +20,7 @@ func (callerEnded) Error() string        { return "the session that called it ha
 func (callerEnded) Is(target error) bool { return target == context.Canceled }
 
 // Go runs f in the session's background. Its context ends when the session is stopped, or ends;
-// [Session.End] waits for f. A session that has begun to end returns [store.ErrEnded].
+// [Session.End] waits for f. A session that has begun to end returns [record.ErrEnded].
 func (s *Session) Go(f func(ctx context.Context)) error {
 	if err := s.inbox.Enter(); err != nil {
 		return fmt.Errorf("session %s: %w", s.id, err)
@@ -40,7 +41,7 @@ func (s *Session) Go(f func(ctx context.Context)) error {
 func (s *Session) Notify(id, text string) {
 	var record func()
 	if s.caller {
-		record = func() { s.log.Append(store.ToldEntry(id, text)) }
+		record = func() { s.log.Append(log.MessageEntry(id, text)) }
 	}
 	s.inbox.Notify(inbox.Message{ID: id, Text: text}, record)
 }
@@ -48,16 +49,16 @@ func (s *Session) Notify(id, text string) {
 // Knows notes that the model knows by the result of a call what messages with these ids would
 // tell it. It is called before the call ends.
 func (s *Session) Knows(callID string, ids ...string) {
-	s.inbox.Know(ids, func() { s.log.Append(store.KnownEntry(callID, ids)) })
+	s.inbox.Know(ids, func() { s.log.Append(log.DeliveredEntry(callID, ids)) })
 }
 
 // Send has the session's model read a message before its next step. It does not wait for that.
 // A second message with the same id is ignored. If the session ends first, the message is stored
 // at the end of its conversation.
 //
-// It returns [store.ErrEnded] if the session has begun to end, [store.ErrConcludes] if its model
+// It returns [record.ErrEnded] if the session has begun to end, [requests.ErrConcludes] if its model
 // is giving its final answer, and another error if it has no model.
-func (s *Session) Send(req store.SendRequest) error {
+func (s *Session) Send(req requests.SendRequest) error {
 	if s.caller {
 		return fmt.Errorf("session %s stands for a caller, and has no model", s.id)
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/session"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -30,7 +30,7 @@ func TestStatusOfCalls(t *testing.T) {
 		})
 	}
 	callers.Wait()
-	e.end(s, session.Outcome{Status: store.Completed})
+	e.end(s, session.Outcome{Status: record.Completed})
 	running, shown := 0, event.StatusQueued
 	for i, ev := range e.events(s) {
 		switch ev := ev.(type) {

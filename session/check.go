@@ -14,7 +14,7 @@ import (
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/model"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/session/toolcall"
 )
 
@@ -47,7 +47,7 @@ func (t *turn) runChecks(ctx context.Context) *ChecksError {
 			return failed
 		}
 		c := checks[i].run(ctx, t.s.calls)
-		t.s.log.PublishNoted(c, func(r *store.Record) { r.Work = r.Work.Checked(c) })
+		t.s.log.PublishNoted(c, func(r *record.Record) { r.Work = r.Work.Checked(c) })
 		if !c.OK {
 			if failed == nil {
 				failed = &ChecksError{Of: len(checks)}
@@ -114,7 +114,7 @@ func tryTool(ctx context.Context, calls *toolcall.Calls, name string, args map[s
 	if err != nil { // texts and numbers always have a JSON form
 		panic(err)
 	}
-	call := &toolcall.Call{ToolCall: model.ToolCall{ID: store.NewID("call"), Name: name, Arguments: string(data)}}
+	call := &toolcall.Call{ToolCall: model.ToolCall{ID: record.NewID("call"), Name: name, Arguments: string(data)}}
 	calls.Try(ctx, call)
 	return call.Result()
 }

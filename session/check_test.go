@@ -14,7 +14,7 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -87,7 +87,7 @@ func TestChecksAreMade(t *testing.T) {
 			}
 			failed, isFailed := errors.AsType[*session.ChecksError](out.Err)
 			if tt.failed == "" {
-				if out.Status != store.Completed || out.Text != "done" {
+				if out.Status != record.Completed || out.Text != "done" {
 					t.Errorf("%+v", out)
 				}
 			} else if !isFailed || !strings.Contains(failed.Error(), tt.failed) || len(failed.Error()) > 10_000 {
@@ -114,13 +114,13 @@ func (v *valued) Values(args json.RawMessage) ([]permission.Value, error) {
 
 // record returns the record of a session as the index has it, after it was compared
 // with what the log says.
-func (e *env) record(s *session.Session) *store.Record {
+func (e *env) record(s *session.Session) *record.Record {
 	e.t.Helper()
-	r, err := e.Store().Get(e.t.Context(), s.ID())
+	r, err := e.Store().Index.Get(e.t.Context(), s.ID())
 	if err != nil {
 		e.t.Fatal(err)
 	}
-	state, err := e.Store().State(e.t.Context(), s.Path())
+	state, err := e.Store().Index.State(e.t.Context(), s.Path())
 	if err != nil || !reflect.DeepEqual(state.Record.Work, r.Work) {
 		e.t.Errorf("the log says %+v, the index %+v, %v", state.Record.Work, r.Work, err)
 	}
@@ -142,7 +142,7 @@ func TestWorkIsCounted(t *testing.T) {
 	e := newEnv(t, m, nil)
 	s := e.open(session.Spec{Tools: []tool.Tool{edit, echo("other")}, Rules: permission.MustRuleset(rule("*", "*", permission.Allow), rule("other", "denied", permission.Deny))})
 	e.end(s, s.Prompt(t.Context(), "go"))
-	want := store.Work{ToolCalls: 7, Failed: 3, Denied: 1, Untold: 1, Files: []event.FileChange{{Path: "a", Before: "7", After: "8"}, {Path: "b", After: "2"}}}
+	want := record.Work{ToolCalls: 7, Failed: 3, Denied: 1, Untold: 1, Files: []event.FileChange{{Path: "a", Before: "7", After: "8"}, {Path: "b", After: "2"}}}
 	if r := e.record(s); !reflect.DeepEqual(r.Work, want) {
 		t.Errorf("%+v\nwant %+v", r.Work, want)
 	}
@@ -183,7 +183,7 @@ func TestNoCallIsSaid(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer func() { e.end(caller, session.Outcome{Status: store.Completed}) }()
+			defer func() { e.end(caller, session.Outcome{Status: record.Completed}) }()
 			s := e.open(session.Spec{Parent: caller, Tools: tt.tools, Rules: permission.MustRuleset(append([]permission.Rule{rule("*", "*", permission.Allow)}, tt.rules...)...)})
 			e.end(s, s.Prompt(t.Context(), "go"))
 			if r := e.record(s); r.Work.Idle != tt.want {

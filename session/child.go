@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/eventbus/event"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 )
 
 // ChildSpec says which child a task call runs, and how.
@@ -127,7 +127,7 @@ func (c *Child) runTurn() *Outcome {
 	if !c.entered {
 		if err := c.enter(); err != nil {
 			c.turn.release()
-			return &Outcome{Status: store.Cancelled, Err: fmt.Errorf("the task was cancelled before it began: %w", err)}
+			return &Outcome{Status: record.Cancelled, Err: fmt.Errorf("the task was cancelled before it began: %w", err)}
 		}
 	}
 	return c.turn.run()
@@ -172,7 +172,7 @@ func (c *Child) finish(ctx context.Context, out *Outcome, background bool) {
 	if err := c.End(out.Status, out.Err); err != nil {
 		c.p.Log.Error("ending a session", "session", c.id, "err", err)
 		if out.Err == nil { // the answer must not be handed out with events missing
-			*out = Outcome{Status: store.Failed, Err: err}
+			*out = Outcome{Status: record.Failed, Err: err}
 		}
 	}
 	c.task.Ended(ctx, out, background)
@@ -187,7 +187,7 @@ func (c *Child) Abandon(ctx context.Context, why error) *Outcome {
 		c.turn.release()
 	}
 	c.turnOver()
-	out := &Outcome{Status: store.Cancelled, Err: why}
+	out := &Outcome{Status: record.Cancelled, Err: why}
 	c.finish(ctx, out, false)
 	return out
 }
@@ -199,7 +199,7 @@ func (c *Child) moveToBackground(by string) error {
 	defer c.mu.Unlock()
 	switch {
 	case c.over:
-		return store.ErrEnded
+		return record.ErrEnded
 	case c.within == nil:
 		return ErrNotWaiting
 	case c.leave != nil:
@@ -213,7 +213,7 @@ func (c *Child) moveToBackground(by string) error {
 	}
 	c.log.Publish(event.MovedToBackground{By: by})
 	if err = c.log.FlushPatiently(); err == nil {
-		err = c.log.Set(func(r *store.Record) { r.Background = true })
+		err = c.log.Set(func(r *record.Record) { r.Background = true })
 	}
 	if err != nil {
 		leave()

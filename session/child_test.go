@@ -8,7 +8,7 @@ import (
 
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 )
 
 // taskCall is a task call that notes what its child tells it.
@@ -55,7 +55,7 @@ func TestChild(t *testing.T) {
 	}}
 	e := newEnv(t, held, nil)
 	parent := e.open(session.Spec{Agent: ""})
-	defer e.end(parent, session.Outcome{Status: store.Completed})
+	defer e.end(parent, session.Outcome{Status: record.Completed})
 	open := func(task *taskCall) *session.Child {
 		child, err := e.OpenChild(t.Context(), session.ChildSpec{Spec: session.Spec{Parent: parent, Agent: "agent"}, Prompt: "go"}, task)
 		if err != nil {
@@ -63,7 +63,7 @@ func TestChild(t *testing.T) {
 		}
 		return child
 	}
-	expect := func(task *taskCall, out *session.Outcome, status store.Status, want string) {
+	expect := func(task *taskCall, out *session.Outcome, status record.Status, want string) {
 		t.Helper()
 		if got := strings.Join(task.steps, " "); got != want || out.Status != status {
 			t.Errorf("%s (%v): %s, want %s", out.Status, out.Err, got, want)
@@ -84,15 +84,15 @@ func TestChild(t *testing.T) {
 	<-task.moved
 	cancel()
 	close(answer)
-	expect(task, <-over, store.Completed, "enter moved leave ending ended in the background")
+	expect(task, <-over, record.Completed, "enter moved leave ending ended in the background")
 
 	task = &taskCall{full: true}
 	child = open(task)
 	ctx, cancel = context.WithCancel(t.Context())
 	cancel()
 	child.Begin(ctx)
-	expect(task, child.Run(ctx), store.Cancelled, "enter enter ending ended")
+	expect(task, child.Run(ctx), record.Cancelled, "enter enter ending ended")
 
 	task = &taskCall{}
-	expect(task, open(task).Abandon(t.Context(), errors.New("nobody comes")), store.Cancelled, "ending ended")
+	expect(task, open(task).Abandon(t.Context(), errors.New("nobody comes")), record.Cancelled, "ending ended")
 }

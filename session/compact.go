@@ -10,8 +10,9 @@ import (
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session/conversation"
+	"github.com/agentworker/worker/session/log"
 	"github.com/agentworker/worker/session/models"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 )
 
 // A conversation is compacted when it comes near the end of its model's context window. From
@@ -87,7 +88,7 @@ func (t *turn) compact(ctx context.Context, atOnce bool) (bool, error) {
 	}
 	summary = termtext.CutBytes(strings.TrimSpace(summary), max(conversation.MaxText, share(saidShare)))
 	fromTask, fromKept := s.talk.Compact(compactedIntro+summary, kept)
-	s.log.Append(store.CompactedEntry(store.NewID("msg"), compactedIntro+summary, fromTask, fromKept))
+	s.log.Append(log.CompactedEntry(record.NewID("msg"), compactedIntro+summary, fromTask, fromKept))
 	s.log.Publish(event.ContextCompacted{Summary: summary})
 	return true, s.log.Err()
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/log"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -104,11 +105,11 @@ func TestCompaction(t *testing.T) {
 			s := e.open(session.Spec{System: "be good", MaxSteps: 1000, Tools: []tool.Tool{look(tt.length)}, Compaction: &session.Helper{System: "summarise"}})
 			out := s.Prompt(t.Context(), "the task")
 			e.end(s, out)
-			state, err := e.Store().State(t.Context(), s.Path())
+			state, err := e.Store().Index.State(t.Context(), s.Path())
 			if err != nil {
 				t.Fatal(err)
 			}
-			if out.Status != store.Completed || out.Text != "the end" {
+			if out.Status != record.Completed || out.Text != "the end" {
 				t.Fatalf("outcome %+v", out)
 			}
 			if len(w.helped) < 2 {
@@ -143,7 +144,7 @@ func TestCompaction(t *testing.T) {
 			if tt.mute { // what has failed is no step
 				calls = w.steps + 1
 			}
-			resumed, err := e.Store().Conversation(t.Context(), s.ID())
+			resumed, err := e.Store().Transcripts.Conversation(t.Context(), s.ID())
 			if err != nil || fmt.Sprint(plain(resumed)) != fmt.Sprint(plain(state.Sent)) {
 				t.Errorf("who resumes it goes on from %.500v, %v", plain(resumed), err)
 			}
@@ -165,7 +166,7 @@ func TestCompaction(t *testing.T) {
 	}
 }
 
-func plain(messages []*store.Message) (out []model.Message) {
+func plain(messages []*log.Message) (out []model.Message) {
 	for _, m := range messages {
 		out = append(out, m.Message)
 	}
@@ -190,7 +191,7 @@ func TestNoCompaction(t *testing.T) {
 			s := e.open(session.Spec{System: "be good", MaxSteps: 100, Tools: []tool.Tool{look(900)}, Compaction: tt.helper})
 			out := s.Prompt(t.Context(), "the task")
 			e.end(s, out)
-			if out.Status != store.Completed || len(w.helped) > 0 || len(w.asked[40].Messages) != 81 {
+			if out.Status != record.Completed || len(w.helped) > 0 || len(w.asked[40].Messages) != 81 {
 				t.Errorf("outcome %+v, summarised %d times, %d messages", out, len(w.helped), len(w.asked[40].Messages))
 			}
 		})
@@ -212,7 +213,7 @@ func TestTitle(t *testing.T) {
 	}
 	out := s.Prompt(t.Context(), "the task")
 	e.end(s, out)
-	state, err := e.Store().State(t.Context(), s.Path())
+	state, err := e.Store().Index.State(t.Context(), s.Path())
 	if err != nil {
 		t.Fatal(err)
 	}

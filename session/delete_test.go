@@ -11,13 +11,14 @@ import (
 
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/session"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
+	"github.com/agentworker/worker/session/retention"
 )
 
 // left counts what the store holds of a workspace's sessions.
 func (e *env) left() map[string]uint64 {
 	e.t.Helper()
-	if _, err := e.Store().List(e.t.Context()); err != nil { // which has all records written
+	if _, err := e.Store().Index.List(e.t.Context()); err != nil { // which has all records written
 		e.t.Fatal(err)
 	}
 	left := make(map[string]uint64)
@@ -53,7 +54,7 @@ func TestDelete(t *testing.T) {
 	e.tree()
 	before := e.left()
 	root, child := e.tree()
-	if n, err := e.Store().Delete(t.Context(), root.ID()); n != 2 || err != nil {
+	if n, err := e.Store().Retention.Delete(t.Context(), root.ID()); n != 2 || err != nil {
 		t.Fatalf("Delete: %d, %v, want 2 sessions", n, err)
 	}
 	for name, n := range e.left() {
@@ -62,10 +63,10 @@ func TestDelete(t *testing.T) {
 		}
 	}
 	for _, s := range []*session.Session{root, child} {
-		if _, err := e.Store().Get(t.Context(), s.ID()); !errors.Is(err, store.ErrNotFound) {
+		if _, err := e.Store().Index.Get(t.Context(), s.ID()); !errors.Is(err, record.ErrNotFound) {
 			t.Errorf("Get of a deleted session: %v", err)
 		}
-		if n, err := e.Store().Delete(t.Context(), s.ID()); n != 0 || !errors.Is(err, store.ErrNotFound) {
+		if n, err := e.Store().Retention.Delete(t.Context(), s.ID()); n != 0 || !errors.Is(err, record.ErrNotFound) {
 			t.Errorf("a second Delete: %d, %v", n, err)
 		}
 	}
@@ -77,10 +78,10 @@ func TestDeleteRefusesRunning(t *testing.T) {
 	e := newEnv(t, turns{say("ok")}, nil)
 	root := e.open(session.Spec{})
 	child := e.open(session.Spec{Parent: root})
-	e.end(root, session.Outcome{Status: store.Completed}) // before its child
+	e.end(root, session.Outcome{Status: record.Completed}) // before its child
 	before := e.left()
 	for _, s := range []*session.Session{root, child} {
-		if n, err := e.Store().Delete(t.Context(), s.ID()); n != 0 || !errors.Is(err, store.ErrRunning) {
+		if n, err := e.Store().Retention.Delete(t.Context(), s.ID()); n != 0 || !errors.Is(err, retention.ErrRunning) {
 			t.Errorf("Delete: %d, %v, want ErrRunning", n, err)
 		}
 	}
@@ -103,9 +104,9 @@ func TestExpire(t *testing.T) {
 		e.store(r)
 	}
 	e.tree()
-	expire := func(keep store.Retention, now time.Time) int {
+	expire := func(keep retention.Limits, now time.Time) int {
 		t.Helper()
-		n, err := e.Store().Expire(t.Context(), keep, now)
+		n, err := e.Store().Retention.Expire(t.Context(), keep, now)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,23 +114,23 @@ func TestExpire(t *testing.T) {
 	}
 	now := time.Now()
 	for _, tt := range []struct {
-		keep store.Retention
+		keep retention.Limits
 		at   time.Time
 		want int
 	}{
-		{store.Retention{}, now.AddDate(10, 0, 0), 0},
-		{store.Retention{Age: 72 * time.Hour}, now, 0},
-		{store.Retention{Bytes: 1 << 40}, now, 0},
-		{store.Retention{Age: 24 * time.Hour}, now, 2},
-		{store.Retention{Age: 24 * time.Hour}, now, 0},
-		{store.Retention{Bytes: 1}, now, 2}, // what is left does not fit; none can go
-		{store.Retention{Age: time.Hour, Bytes: 1}, now.AddDate(10, 0, 0), 0},
+		{retention.Limits{}, now.AddDate(10, 0, 0), 0},
+		{retention.Limits{Age: 72 * time.Hour}, now, 0},
+		{retention.Limits{Bytes: 1 << 40}, now, 0},
+		{retention.Limits{Age: 24 * time.Hour}, now, 2},
+		{retention.Limits{Age: 24 * time.Hour}, now, 0},
+		{retention.Limits{Bytes: 1}, now, 2}, // what is left does not fit; none can go
+		{retention.Limits{Age: time.Hour, Bytes: 1}, now.AddDate(10, 0, 0), 0},
 	} {
 		if got := expire(tt.keep, tt.at); got != tt.want {
 			t.Errorf("Expire(%+v): %d sessions, want %d", tt.keep, got, tt.want)
 		}
 	}
-	if _, err := e.Store().Get(t.Context(), running.ID()); err != nil {
+	if _, err := e.Store().Index.Get(t.Context(), running.ID()); err != nil {
 		t.Errorf("the running session: %v", err)
 	}
 }
@@ -145,8 +146,8 @@ func TestRetention(t *testing.T) {
 	}
 	for _, s := range []*session.Session{child, root} {
 		for {
-			_, err := e.Store().Get(t.Context(), s.ID())
-			if errors.Is(err, store.ErrNotFound) {
+			_, err := e.Store().Index.Get(t.Context(), s.ID())
+			if errors.Is(err, record.ErrNotFound) {
 				break
 			}
 			if err != nil {
@@ -155,7 +156,7 @@ func TestRetention(t *testing.T) {
 			runtime.Gosched()
 		}
 	}
-	if _, err := e.Store().Get(t.Context(), running.ID()); err != nil {
+	if _, err := e.Store().Index.Get(t.Context(), running.ID()); err != nil {
 		t.Errorf("the running session: %v", err)
 	}
 }
@@ -166,13 +167,13 @@ func TestDeleteIsTakenUp(t *testing.T) {
 	root, _ := e.tree()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := e.Store().Delete(ctx, root.ID()); err == nil {
+	if _, err := e.Store().Retention.Delete(ctx, root.ID()); err == nil {
 		t.Fatal("Delete without any time succeeded")
 	}
 	if err := e.bus.Purge(t.Context(), root.Path()); err != nil { // as far as it may have come
 		t.Fatal(err)
 	}
-	if n, err := e.Store().Delete(t.Context(), root.ID()); n != 2 || err != nil {
+	if n, err := e.Store().Retention.Delete(t.Context(), root.ID()); n != 2 || err != nil {
 		t.Fatalf("Delete: %d, %v", n, err)
 	}
 	for name, n := range e.left() {

@@ -6,16 +6,16 @@ import (
 	"fmt"
 
 	"github.com/agentworker/worker/session/audit"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 )
 
 // End publishes how the session ended, and returns when all of its events are stored; nothing is
-// published after it. status is one that [store.Status.Ended] reports. A session ends once; later
-// calls return [store.ErrEnded]. If an event before could not be stored, the session has failed
+// published after it. status is one that [record.Status.Ended] reports. A session ends once; later
+// calls return [record.ErrEnded]. If an event before could not be stored, the session has failed
 // whatever status says, and End returns why. The same error comes if the end is not stored in
 // time, though it may be stored later. The end of a session comes after those below it, and waits
 // for any that the store has not taken.
-func (s *Session) End(status store.Status, why error) error {
+func (s *Session) End(status record.Status, why error) error {
 	if !status.Ended() {
 		return fmt.Errorf("session %s cannot end as %q", s.id, status)
 	}
@@ -24,7 +24,7 @@ func (s *Session) End(status store.Status, why error) error {
 	}
 	defer func() {
 		s.p.forget(s.id)
-		s.life.End(store.ErrEnded)
+		s.life.End(record.ErrEnded)
 		s.calls.EndSession()
 		close(s.done)
 	}()
@@ -63,7 +63,7 @@ func (s *Session) stop(ctx context.Context, why *StoppedError) error {
 		if err := s.life.Drained(ctx); err != nil {
 			return err
 		}
-		if err := s.End(store.Cancelled, why); err != nil && !errors.Is(err, store.ErrEnded) {
+		if err := s.End(record.Cancelled, why); err != nil && !errors.Is(err, record.ErrEnded) {
 			return err
 		}
 	}
@@ -77,7 +77,7 @@ func (s *Session) stop(ctx context.Context, why *StoppedError) error {
 
 // EndRecord returns the audit record of a session that this process has ended because its own
 // process had died.
-func EndRecord(r *store.Record) audit.Record {
+func EndRecord(r *record.Record) audit.Record {
 	return audit.Record{
 		Kind: audit.SessionEnd, Worker: r.EndedBy, SessionID: r.ID, RootID: r.Path[0].SessionID, Agent: r.Agent,
 		Outcome: string(r.Status), Reason: r.Error,

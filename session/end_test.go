@@ -14,8 +14,9 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/session/gate"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -45,25 +46,25 @@ func TestEnds(t *testing.T) {
 		limit     time.Duration // of the session; 0 means none that is reached, here and below
 		modelCall time.Duration
 		toolCall  time.Duration
-		status    store.Status
+		status    record.Status
 		text      string // of the answer or the error
 		code      string // of the error event
 	}{
-		{name: "a tool's error", model: turns{calls(call("1", "broken", "x")), result("it is broken")}, status: store.Completed, text: "fine"},
-		{name: "a tool's panic", model: turns{calls(call("1", "boom", "x")), result("internal error: boom")}, status: store.Completed, text: "fine"},
-		{name: "a tool's time limit", toolCall: 20 * time.Millisecond, model: turns{calls(call("1", "stuck", "x")), result("time limit of 20ms")}, status: store.Completed, text: "fine"},
-		{name: "an unknown tool", model: turns{calls(call("1", "nosuch", "x")), result("the tools are: boom, broken, stuck, a")}, status: store.Completed, text: "fine"},
-		{name: "arguments that are no JSON", model: turns{calls(model.ToolCall{ID: "1", Name: "a", Arguments: `{"v":`}), result("not a JSON object")}, status: store.Completed, text: "fine"},
-		{name: "arguments that are null", model: turns{calls(model.ToolCall{ID: "1", Name: "a", Arguments: `null`}), result("not a JSON object")}, status: store.Completed, text: "fine"},
-		{name: "arguments the tool refuses", model: turns{calls(model.ToolCall{ID: "1", Name: "a", Arguments: `{}`}), result("v is missing")}, status: store.Completed, text: "fine"},
-		{name: "a model error", model: turns{fail(&model.Error{Model: "m", Kind: model.ErrRateLimited, Message: "slow down", Status: 429})}, status: store.Failed, text: "slow down", code: "model_rate_limited"},
-		{name: "no stop", model: turns{parts(model.TextDelta{Text: "x"})}, status: store.Failed, text: "without a stop reason", code: "model_protocol"},
-		{name: "no answer", model: turns{parts(model.Stop{Reason: model.StopEnd})}, status: store.Failed, text: "without an answer", code: "failed"},
-		{name: "a refusal", model: turns{parts(model.TextDelta{Text: "no."}, model.Stop{Reason: model.StopRefusal})}, status: store.Failed, text: "refused to answer: no.", code: "failed"},
-		{name: "an answer cut off", model: turns{parts(model.TextDelta{Text: "so"}, model.Stop{Reason: model.StopMaxTokens})}, status: store.Completed, text: "so\n\n[The answer was cut off here"},
-		{name: "the model call's limit", modelCall: 50 * time.Millisecond, model: turns{hang}, status: store.Failed, text: "no complete answer within 50ms", code: "model_timeout"},
-		{name: "the session's limit in a model call", model: turns{hang}, limit: 5 * time.Millisecond, status: store.TimedOut, text: "time limit of 5ms", code: "timed_out"},
-		{name: "the session's limit in a tool", model: turns{calls(call("1", "stuck", "x")), say("no")}, limit: 5 * time.Millisecond, status: store.TimedOut, text: "time limit of 5ms", code: "timed_out"},
+		{name: "a tool's error", model: turns{calls(call("1", "broken", "x")), result("it is broken")}, status: record.Completed, text: "fine"},
+		{name: "a tool's panic", model: turns{calls(call("1", "boom", "x")), result("internal error: boom")}, status: record.Completed, text: "fine"},
+		{name: "a tool's time limit", toolCall: 20 * time.Millisecond, model: turns{calls(call("1", "stuck", "x")), result("time limit of 20ms")}, status: record.Completed, text: "fine"},
+		{name: "an unknown tool", model: turns{calls(call("1", "nosuch", "x")), result("the tools are: boom, broken, stuck, a")}, status: record.Completed, text: "fine"},
+		{name: "arguments that are no JSON", model: turns{calls(model.ToolCall{ID: "1", Name: "a", Arguments: `{"v":`}), result("not a JSON object")}, status: record.Completed, text: "fine"},
+		{name: "arguments that are null", model: turns{calls(model.ToolCall{ID: "1", Name: "a", Arguments: `null`}), result("not a JSON object")}, status: record.Completed, text: "fine"},
+		{name: "arguments the tool refuses", model: turns{calls(model.ToolCall{ID: "1", Name: "a", Arguments: `{}`}), result("v is missing")}, status: record.Completed, text: "fine"},
+		{name: "a model error", model: turns{fail(&model.Error{Model: "m", Kind: model.ErrRateLimited, Message: "slow down", Status: 429})}, status: record.Failed, text: "slow down", code: "model_rate_limited"},
+		{name: "no stop", model: turns{parts(model.TextDelta{Text: "x"})}, status: record.Failed, text: "without a stop reason", code: "model_protocol"},
+		{name: "no answer", model: turns{parts(model.Stop{Reason: model.StopEnd})}, status: record.Failed, text: "without an answer", code: "failed"},
+		{name: "a refusal", model: turns{parts(model.TextDelta{Text: "no."}, model.Stop{Reason: model.StopRefusal})}, status: record.Failed, text: "refused to answer: no.", code: "failed"},
+		{name: "an answer cut off", model: turns{parts(model.TextDelta{Text: "so"}, model.Stop{Reason: model.StopMaxTokens})}, status: record.Completed, text: "so\n\n[The answer was cut off here"},
+		{name: "the model call's limit", modelCall: 50 * time.Millisecond, model: turns{hang}, status: record.Failed, text: "no complete answer within 50ms", code: "model_timeout"},
+		{name: "the session's limit in a model call", model: turns{hang}, limit: 5 * time.Millisecond, status: record.TimedOut, text: "time limit of 5ms", code: "timed_out"},
+		{name: "the session's limit in a tool", model: turns{calls(call("1", "stuck", "x")), say("no")}, limit: 5 * time.Millisecond, status: record.TimedOut, text: "time limit of 5ms", code: "timed_out"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -109,10 +110,10 @@ func TestCancel(t *testing.T) {
 		<-ctx.Done()
 		return tool.Result{}, ctx.Err()
 	}}
-	asked := gate.ApproverFunc(func(ctx context.Context, _ *gate.Request) (store.Answer, error) {
+	asked := gate.ApproverFunc(func(ctx context.Context, _ *gate.Request) (approval.Answer, error) {
 		started <- struct{}{}
 		<-ctx.Done()
-		return store.Answer{}, ctx.Err()
+		return approval.Answer{}, ctx.Err()
 	})
 	for name, tt := range map[string]struct {
 		model turns
@@ -134,7 +135,7 @@ func TestCancel(t *testing.T) {
 			cancel()
 			out := <-ended
 			e.end(s, out)
-			if out.Status != store.Cancelled {
+			if out.Status != record.Cancelled {
 				t.Errorf("outcome %+v", out)
 			}
 			if got := types(e.events(s)); !strings.HasSuffix(got, "=aborted session_end") {
@@ -150,17 +151,17 @@ func TestEndedStaysEnded(t *testing.T) {
 	if _, live := e.Live(s.ID()); !live {
 		t.Error("the session is not live")
 	}
-	e.end(s, session.Outcome{Status: store.Completed})
+	e.end(s, session.Outcome{Status: record.Completed})
 	if _, live := e.Live(s.ID()); live {
 		t.Error("the session is live after its end")
 	}
-	if err := s.End(store.Failed, nil); !errors.Is(err, store.ErrEnded) {
+	if err := s.End(record.Failed, nil); !errors.Is(err, record.ErrEnded) {
 		t.Errorf("a second end: %v", err)
 	}
-	if out := s.Prompt(t.Context(), "go"); out.Status != store.Failed || !errors.Is(out.Err, store.ErrEnded) {
+	if out := s.Prompt(t.Context(), "go"); out.Status != record.Failed || !errors.Is(out.Err, record.ErrEnded) {
 		t.Errorf("a prompt after the end: %+v", out)
 	}
-	if _, err := s.Call(t.Context(), "a", json.RawMessage(`{"v":"x"}`)); !errors.Is(err, store.ErrEnded) {
+	if _, err := s.Call(t.Context(), "a", json.RawMessage(`{"v":"x"}`)); !errors.Is(err, record.ErrEnded) {
 		t.Errorf("a call after the end: %v", err)
 	}
 	if got := types(e.events(s)); got != "session_start =queued session_end" {
@@ -177,7 +178,7 @@ func TestBrokenStore(t *testing.T) {
 	e = newEnv(t, turns{calls(call("1", "breaks", "x")), say("done")}, nil)
 	s := e.open(session.Spec{Tools: []tool.Tool{breaks}})
 	out := s.Prompt(t.Context(), "go")
-	if out.Status != store.Failed || out.Err == nil {
+	if out.Status != record.Failed || out.Err == nil {
 		t.Errorf("outcome %+v", out)
 	}
 	if err := s.End(out.Status, out.Err); err == nil {
@@ -193,16 +194,16 @@ func TestRecover(t *testing.T) {
 	e.end(done, done.Prompt(t.Context(), "go"))
 
 	// What a killed process leaves: records that never reached their end.
-	n, err := e.Store().Recover(t.Context())
+	n, err := e.Store().Recovery.Recover(t.Context())
 	if err != nil || n != 2 {
 		t.Fatalf("Recover: %d sessions, %v, want 2", n, err)
 	}
 	for _, s := range []*session.Session{root, child} {
-		r, err := e.Store().Get(t.Context(), s.ID())
-		if err != nil || r.Status != store.Interrupted || r.Error == "" || r.EndedAt.IsZero() {
+		r, err := e.Store().Index.Get(t.Context(), s.ID())
+		if err != nil || r.Status != record.Interrupted || r.Error == "" || r.EndedAt.IsZero() {
 			t.Errorf("after recovery: %+v, %v", r, err)
 		}
-		if err := s.End(store.Completed, nil); err == nil {
+		if err := s.End(record.Completed, nil); err == nil {
 			t.Error("an interrupted session was completed")
 		}
 	}
@@ -220,7 +221,7 @@ func TestRecover(t *testing.T) {
 	if ends != 1 {
 		t.Errorf("the root's stream shows %d ends of the child, want 1", ends)
 	}
-	if n, err := e.Store().Recover(t.Context()); n != 0 || err != nil {
+	if n, err := e.Store().Recovery.Recover(t.Context()); n != 0 || err != nil {
 		t.Errorf("a second Recover: %d, %v", n, err)
 	}
 }

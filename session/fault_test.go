@@ -18,13 +18,14 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/session/gate"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/tool"
 )
 
 // store writes a record as another process, or a lost acknowledgement, would.
-func (e *env) store(r store.Record) {
+func (e *env) store(r record.Record) {
 	e.t.Helper()
 	e.stored(r.ID) // what the session has still to write is written
 	data, err := json.Marshal(r)
@@ -40,9 +41,9 @@ func (e *env) store(r store.Record) {
 	}
 }
 
-func (e *env) stored(id string) *store.Record {
+func (e *env) stored(id string) *record.Record {
 	e.t.Helper()
-	r, err := e.Store().Get(e.t.Context(), id)
+	r, err := e.Store().Index.Get(e.t.Context(), id)
 	if err != nil {
 		e.t.Fatal(err)
 	}
@@ -77,7 +78,7 @@ func TestRefusedEvent(t *testing.T) {
 	if err := s.End(out.Status, out.Err); err == nil {
 		t.Error("End did not tell of the refused event")
 	}
-	if r := e.stored(s.ID()); r.Status != store.Failed || !r.Closed {
+	if r := e.stored(s.ID()); r.Status != record.Failed || !r.Closed {
 		t.Errorf("record %+v", r)
 	}
 	if got := types(e.events(s)); !strings.HasSuffix(got, "=error error session_end") {
@@ -90,10 +91,10 @@ func TestRefusedEvent(t *testing.T) {
 func TestRefusedStart(t *testing.T) {
 	e := newEnv(t, turns{say("ok")}, nil)
 	e.limit(16)
-	id := store.NewID("ses")
+	id := record.NewID("ses")
 	s, err := e.Open(t.Context(), session.Spec{ID: id, Agent: "explore"})
 	if err == nil { // the refusal comes later
-		err = s.End(store.Completed, nil)
+		err = s.End(record.Completed, nil)
 	}
 	if err == nil {
 		t.Fatal("nobody is told that nothing was stored")
@@ -104,7 +105,7 @@ func TestRefusedStart(t *testing.T) {
 		t.Error("the sweep has not looked at all")
 	}
 	r := e.stored(id)
-	if r.Status != store.Failed || !r.Closed {
+	if r.Status != record.Failed || !r.Closed {
 		t.Errorf("record %+v", r)
 	}
 	var got []string
@@ -132,16 +133,16 @@ func TestEndsBehindLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	e.limit(16)
-	id := store.NewID("ses")
+	id := record.NewID("ses")
 	child, err := e.Open(t.Context(), session.Spec{ID: id, Agent: "explore", Parent: root})
 	if err == nil {
-		err = child.End(store.Completed, nil)
+		err = child.End(record.Completed, nil)
 	}
 	if err == nil {
 		t.Fatal("nobody is told that nothing was stored")
 	}
 	e.limit(-1)
-	if err := root.End(store.Completed, nil); err != nil {
+	if err := root.End(record.Completed, nil); err != nil {
 		t.Error(err)
 	}
 	ends := make(map[string]uint64)
@@ -152,7 +153,7 @@ func TestEndsBehindLost(t *testing.T) {
 		}
 		ends[path[len(path)-1].SessionID] = end.Seq
 	}
-	if r := e.stored(id); r.Status != store.Failed {
+	if r := e.stored(id); r.Status != record.Failed {
 		t.Errorf("the subagent is %s, %s", r.Status, r.Error)
 	}
 	if ends[id] == 0 || ends[id] > ends[root.ID()] {
@@ -173,8 +174,8 @@ func TestLargePayloads(t *testing.T) {
 	s := e.open(session.Spec{Parent: root, Tools: []tool.Tool{big}})
 	out := s.Prompt(t.Context(), "go")
 	e.end(s, out)
-	e.end(root, session.Outcome{Status: store.Completed})
-	if out.Status != store.Completed {
+	e.end(root, session.Outcome{Status: record.Completed})
+	if out.Status != record.Completed {
 		t.Fatalf("outcome %+v", out)
 	}
 	var got string
@@ -186,7 +187,7 @@ func TestLargePayloads(t *testing.T) {
 	if got != masked || masked == text {
 		t.Errorf("the event has a result of %d bytes, want %d", len(got), len(masked))
 	}
-	messages, err := e.Store().Messages(t.Context(), s.ID())
+	messages, err := e.Store().Transcripts.Messages(t.Context(), s.ID())
 	if err != nil || len(messages) != 4 || messages[2].ToolResults[0].Text != masked {
 		t.Errorf("%d messages, %v", len(messages), err)
 	}
@@ -197,7 +198,7 @@ func TestLargePayloads(t *testing.T) {
 	if list, err := objects.List(t.Context()); err != nil || len(list) != 1 {
 		t.Errorf("objects: %d, %v, want the event's", len(list), err)
 	}
-	if n, err := e.Store().Delete(t.Context(), root.ID()); n != 2 || err != nil {
+	if n, err := e.Store().Retention.Delete(t.Context(), root.ID()); n != 2 || err != nil {
 		t.Fatalf("Delete: %d, %v", n, err)
 	}
 	if list, err := objects.List(t.Context()); !errors.Is(err, jetstream.ErrNoObjectsFound) {
@@ -219,7 +220,7 @@ func TestConflict(t *testing.T) {
 	e.store(s.Record()) // the revision is another now
 	out := s.Prompt(t.Context(), "go")
 	e.end(s, out)
-	if r := e.stored(s.ID()); out.Text != "ok" || r.Status != store.Completed || r.Steps != 1 {
+	if r := e.stored(s.ID()); out.Text != "ok" || r.Status != record.Completed || r.Steps != 1 {
 		t.Errorf("outcome %+v, record %+v", out, r)
 	}
 
@@ -227,7 +228,7 @@ func TestConflict(t *testing.T) {
 	r := *e.stored(taken.ID())
 	r.BootID = "another"
 	e.store(r)
-	if out := taken.Prompt(t.Context(), "go"); out.Status != store.Failed || !errors.Is(out.Err, store.ErrEnded) {
+	if out := taken.Prompt(t.Context(), "go"); out.Status != record.Failed || !errors.Is(out.Err, record.ErrEnded) {
 		t.Errorf("a session of another process went on: %+v", out)
 	}
 }
@@ -238,7 +239,7 @@ func TestModelPanics(t *testing.T) {
 	s := e.open(session.Spec{})
 	out := s.Prompt(t.Context(), "go")
 	e.end(s, out)
-	if out.Status != store.Failed || !strings.Contains(out.Err.Error(), "boom") {
+	if out.Status != record.Failed || !strings.Contains(out.Err.Error(), "boom") {
 		t.Errorf("outcome %+v", out)
 	}
 	if got := types(e.events(s)); !strings.HasSuffix(got, "error session_end") {
@@ -250,15 +251,15 @@ func TestModelPanics(t *testing.T) {
 // one session_end, and keeps its outcome.
 func TestKilledAtTheEnd(t *testing.T) {
 	for name, tt := range map[string]struct {
-		status    store.Status // as stored
-		published bool         // the session_end is on the stream
-		want      store.Status
+		status    record.Status // as stored
+		published bool          // the session_end is on the stream
+		want      record.Status
 	}{
-		"before the record":                      {store.Running, false, store.Interrupted},
-		"between the record and session_end":     {store.Completed, false, store.Completed},
-		"between session_end and the note of it": {store.Completed, true, store.Completed},
-		"in the recovery, before session_end":    {store.Interrupted, false, store.Interrupted},
-		"in the recovery, behind session_end":    {store.Interrupted, true, store.Interrupted},
+		"before the record":                      {record.Running, false, record.Interrupted},
+		"between the record and session_end":     {record.Completed, false, record.Completed},
+		"between session_end and the note of it": {record.Completed, true, record.Completed},
+		"in the recovery, before session_end":    {record.Interrupted, false, record.Interrupted},
+		"in the recovery, behind session_end":    {record.Interrupted, true, record.Interrupted},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newEnv(t, turns{say("ok")}, nil)
@@ -275,10 +276,10 @@ func TestKilledAtTheEnd(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if n, err := e.Store().Recover(t.Context()); n != 1 || err != nil {
+			if n, err := e.Store().Recovery.Recover(t.Context()); n != 1 || err != nil {
 				t.Fatalf("Recover: %d, %v", n, err)
 			}
-			if n, err := e.Store().Recover(t.Context()); n != 0 || err != nil {
+			if n, err := e.Store().Recovery.Recover(t.Context()); n != 0 || err != nil {
 				t.Fatalf("a second Recover: %d, %v", n, err)
 			}
 			if r := e.stored(s.ID()); r.Status != tt.want || !r.Closed {
@@ -316,7 +317,7 @@ func TestNothingAfterTheEnd(t *testing.T) {
 		_, _ = s.Call(t.Context(), "slow", json.RawMessage(`{"v":"x"}`)) // how it ends is not the point
 	}()
 	<-started
-	if err := s.End(store.Cancelled, nil); err != nil {
+	if err := s.End(record.Cancelled, nil); err != nil {
 		t.Fatal(err)
 	}
 	close(ended)
@@ -324,7 +325,7 @@ func TestNothingAfterTheEnd(t *testing.T) {
 	if got := types(e.events(s)); !strings.HasSuffix(got, " session_end") || strings.Count(got, "session_end") != 1 {
 		t.Errorf("events %s", got)
 	}
-	if err := s.End(store.Running, nil); err == nil {
+	if err := s.End(record.Running, nil); err == nil {
 		t.Error("a session ended as running")
 	}
 }
@@ -335,9 +336,9 @@ func TestCancelledQuestion(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	e := newEnv(t, turns{calls(call("1", "a", "x"), call("2", "a", "y")), say("no")}, func(o *session.Options) {
-		o.Approver = gate.ApproverFunc(func(context.Context, *gate.Request) (store.Answer, error) {
+		o.Approver = gate.ApproverFunc(func(context.Context, *gate.Request) (approval.Answer, error) {
 			cancel()
-			return store.Answer{Verdict: store.ApproveOnce}, nil
+			return approval.Answer{Verdict: approval.ApproveOnce}, nil
 		})
 	})
 	e.static.rules = permission.MustRuleset(rule("*", "*", permission.Ask))
@@ -347,10 +348,10 @@ func TestCancelledQuestion(t *testing.T) {
 	}}}})
 	out := s.Prompt(ctx, "go")
 	e.end(s, out)
-	if out.Status != store.Cancelled {
+	if out.Status != record.Cancelled {
 		t.Errorf("outcome %+v", out)
 	}
-	messages, err := e.Store().Messages(t.Context(), s.ID())
+	messages, err := e.Store().Transcripts.Messages(t.Context(), s.ID())
 	if err != nil || len(messages) != 3 {
 		t.Fatalf("%d messages, %v: want the prompt, the calls and their results", len(messages), err)
 	}
@@ -380,12 +381,12 @@ func TestParentsTimeStandsStill(t *testing.T) {
 			t.Error("the parent's time went on")
 		}
 		resume()
-		return tool.Result{Text: "done"}, s.End(store.Completed, nil)
+		return tool.Result{Text: "done"}, s.End(record.Completed, nil)
 	}}
 	s := e.open(session.Spec{Tools: []tool.Tool{child}, TimeLimit: limit})
 	out := s.Prompt(t.Context(), "go")
 	e.end(s, out)
-	if out.Status != store.Completed {
+	if out.Status != record.Completed {
 		t.Errorf("outcome %+v (%v)", out, context.Cause(parentCtx))
 	}
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/log"
+	"github.com/agentworker/worker/session/record"
 )
 
 // route has the session's router pick its model, before its first model call.
@@ -38,9 +39,9 @@ func (t *turn) route() error {
 	s.agent.mu.Lock()
 	s.agent.model = picked
 	s.agent.mu.Unlock()
-	s.log.Append(store.ModelEntry(picked.Name()))
+	s.log.Append(log.ModelEntry(picked.Name()))
 	s.log.Publish(event.ModelPicked{Name: name, Model: picked.Name()})
-	return s.log.Set(func(r *store.Record) { r.Model = picked.Name() })
+	return s.log.Set(func(r *record.Record) { r.Model = picked.Name() })
 }
 
 // residentText stands before the first prompt of a session with a resident file. The lines of
@@ -84,7 +85,7 @@ func (t *turn) openResident() (string, error) {
 func (t *turn) warnOfHolders() error {
 	s := t.s
 	resident := s.Record().Resident
-	holders, err := s.p.Store.Holders(t.context(), resident, s.id)
+	holders, err := s.p.Store.Index.Holders(t.context(), resident, s.id)
 	if err != nil {
 		return fmt.Errorf("looking who has the resident file: %w", err)
 	}

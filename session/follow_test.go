@@ -11,8 +11,8 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/session/gate"
-	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -39,7 +39,7 @@ func TestFollowNew(t *testing.T) {
 			break
 		}
 	}
-	pending, err := e.Store().Approvals(t.Context())
+	pending, err := e.Store().Approvals.Pending(t.Context())
 	if err != nil || len(pending) != 2 {
 		t.Fatalf("%d approvals wait, %v", len(pending), err)
 	}
@@ -52,7 +52,7 @@ func TestFollowNew(t *testing.T) {
 			t.Fatal(err)
 		}
 		if q, ok := ev.(event.ToolApprovalRequired); ok && q.ApprovalID == pending[0].ID {
-			if _, err := e.Store().Answer(t.Context(), q.ApprovalID, store.Answer{Verdict: store.ApproveOnce}); err != nil {
+			if _, err := e.Store().Approvals.Answer(t.Context(), q.ApprovalID, approval.Answer{Verdict: approval.ApproveOnce}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -73,7 +73,7 @@ func TestFollowNew(t *testing.T) {
 		last = d.Seq
 		types = append(types, innerType(t, d.Raw))
 		if len(types) == 1 { // the question: only now it is answered
-			if _, err := e.Store().Answer(t.Context(), pending[1].ID, store.Answer{Verdict: store.ApproveOnce}); err != nil {
+			if _, err := e.Store().Approvals.Answer(t.Context(), pending[1].ID, approval.Answer{Verdict: approval.ApproveOnce}); err != nil {
 				t.Fatal(err)
 			}
 			o := <-out
@@ -110,7 +110,7 @@ func innerType(t *testing.T, raw []byte) string {
 
 func followNew(t *testing.T, e *env, path event.Path) iter.Seq2[eventbus.Delivery, error] {
 	t.Helper()
-	_, stream, err := e.Store().FollowNew(t.Context(), path)
+	_, stream, err := e.Store().Approvals.FollowNew(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}

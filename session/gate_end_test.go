@@ -10,8 +10,9 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/session/gate"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -61,14 +62,14 @@ func TestEndedCallsNothing(t *testing.T) {
 			if own {
 				over = child
 			}
-			e.end(over, session.Outcome{Status: store.Cancelled})
+			e.end(over, session.Outcome{Status: record.Cancelled})
 			calls(call("1", "touch", "x"))(ctx, req, yield)
 		}, told(&results)}, nil)
 		parent = e.open(session.Spec{Agent: "parent"})
 		child = e.open(session.Spec{Parent: parent, Tools: []tool.Tool{unused(t, "touch")}})
 		out := child.Prompt(t.Context(), "go")
 		if own {
-			if out.Err == nil && out.Status == store.Completed && len(results) > 0 && !results[0].IsError {
+			if out.Err == nil && out.Status == record.Completed && len(results) > 0 && !results[0].IsError {
 				t.Errorf("after its own end: %+v, the model was told %+v", out, results)
 			}
 			continue
@@ -86,9 +87,9 @@ func TestAnswerAfterParentEnded(t *testing.T) {
 	var parent *session.Session
 	var results []model.ToolResult
 	var e *env
-	approver := gate.ApproverFunc(func(context.Context, *gate.Request) (store.Answer, error) {
-		e.end(parent, session.Outcome{Status: store.Cancelled})
-		return store.Answer{Verdict: store.ApproveAlways}, nil
+	approver := gate.ApproverFunc(func(context.Context, *gate.Request) (approval.Answer, error) {
+		e.end(parent, session.Outcome{Status: record.Cancelled})
+		return approval.Answer{Verdict: approval.ApproveAlways}, nil
 	})
 	e = newEnv(t, turns{calls(call("1", "touch", "x")), told(&results)}, func(o *session.Options) { o.Approver = approver })
 	e.static.rules = permission.MustRuleset(rule("*", "*", permission.Ask))
@@ -111,7 +112,7 @@ func TestVetoOutlivesSession(t *testing.T) {
 	parent := e.open(session.Spec{Agent: "parent", Rules: permission.MustRuleset(rule("*", "*", permission.Allow), rule("read_file", "*.env", permission.Deny))})
 	child := e.open(session.Spec{Parent: parent, Tools: []tool.Tool{look}, Rules: permission.MustRuleset(rule("*", "*", permission.Allow), rule("read_file", "*.key", permission.Deny))})
 	e.end(child, child.Prompt(t.Context(), "go"))
-	e.end(parent, session.Outcome{Status: store.Completed})
+	e.end(parent, session.Outcome{Status: record.Completed})
 	for _, path := range []string{"a.env", "a.key"} {
 		if readable(path) {
 			t.Errorf("%s is readable after the end", path)
@@ -125,9 +126,9 @@ func TestDenyWhileWaiting(t *testing.T) {
 	var results []model.ToolResult
 	rules := &changing{}
 	rules.set(rule("*", "*", permission.Ask))
-	approver := gate.ApproverFunc(func(context.Context, *gate.Request) (store.Answer, error) {
+	approver := gate.ApproverFunc(func(context.Context, *gate.Request) (approval.Answer, error) {
 		rules.set(rule("*", "*", permission.Ask), rule("touch", "*", permission.Deny))
-		return store.Answer{Verdict: store.ApproveAlways}, nil
+		return approval.Answer{Verdict: approval.ApproveAlways}, nil
 	})
 	e := newEnv(t, turns{calls(call("1", "touch", "x")), told(&results)}, func(o *session.Options) { o.Approver, o.Static = approver, rules })
 	s := e.open(session.Spec{Tools: []tool.Tool{unused(t, "touch")}})
@@ -153,10 +154,10 @@ func TestNoUselessAlways(t *testing.T) {
 		offers int
 	}{{permission.Allow, 1}, {permission.Ask, 0}} {
 		asked := make(chan *gate.Request, 1)
-		approver := gate.ApproverFunc(func(ctx context.Context, req *gate.Request) (store.Answer, error) {
+		approver := gate.ApproverFunc(func(ctx context.Context, req *gate.Request) (approval.Answer, error) {
 			asked <- req
 			<-ctx.Done()
-			return store.Answer{}, ctx.Err()
+			return approval.Answer{}, ctx.Err()
 		})
 		e := newEnv(t, turns{calls(call("1", "touch", "x")), say("ok")}, func(o *session.Options) { o.Approver = approver })
 		e.static.rules = permission.MustRuleset(rule("*", "*", permission.Ask), rule("write_file", "*", c.write))
@@ -167,12 +168,12 @@ func TestNoUselessAlways(t *testing.T) {
 		if len(req.AlwaysPatterns) != c.offers {
 			t.Errorf("write_file %s: always would add %v, want %d patterns", c.write, req.AlwaysPatterns, c.offers)
 		}
-		_, err := e.Store().Answer(t.Context(), req.ID, store.Answer{Verdict: store.ApproveAlways})
+		_, err := e.Store().Approvals.Answer(t.Context(), req.ID, approval.Answer{Verdict: approval.ApproveAlways})
 		if c.offers == 0 {
 			if err == nil || !strings.Contains(err.Error(), `there is no "always"`) {
 				t.Errorf("an always that helps nothing: %v", err)
 			}
-			_, err = e.Store().Answer(t.Context(), req.ID, store.Answer{Verdict: store.ApproveOnce})
+			_, err = e.Store().Approvals.Answer(t.Context(), req.ID, approval.Answer{Verdict: approval.ApproveOnce})
 		}
 		if err != nil {
 			t.Errorf("write_file %s: %v", c.write, err)

@@ -16,21 +16,22 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/session/gate"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/tool"
 )
 
 // answers is an approver that gives the same answer to all and keeps the
 // requests.
 type answers struct {
-	answer store.Answer
+	answer approval.Answer
 	err    error
 	mu     sync.Mutex
 	asked  []*gate.Request
 }
 
-func (a *answers) Approve(_ context.Context, req *gate.Request) (store.Answer, error) {
+func (a *answers) Approve(_ context.Context, req *gate.Request) (approval.Answer, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.asked = append(a.asked, req)
@@ -39,7 +40,7 @@ func (a *answers) Approve(_ context.Context, req *gate.Request) (store.Answer, e
 
 func TestGate(t *testing.T) {
 	all := func(action permission.Action) []permission.Rule { return []permission.Rule{rule("*", "*", action)} }
-	yes := &answers{answer: store.Answer{Verdict: store.ApproveOnce}}
+	yes := &answers{answer: approval.Answer{Verdict: approval.ApproveOnce}}
 	tests := []struct {
 		name     string
 		parent   []permission.Rule
@@ -59,8 +60,8 @@ func TestGate(t *testing.T) {
 		{name: "no rule at all", text: "Nobody can answer"},
 		{name: "asked, approved", static: all(permission.Ask), approver: yes, runs: true},
 		{name: "asked, denied", static: all(permission.Ask), approver: &answers{}, text: "The user denied touch."},
-		{name: "asked, denied with a reason", static: all(permission.Ask), approver: &answers{answer: store.Answer{Feedback: "use the copy"}}, text: "The user denied touch: use the copy"},
-		{name: "asked, no answer", static: all(permission.Ask), approver: &answers{answer: store.Answer{Verdict: store.ApproveOnce}, err: errors.New("the terminal was closed")}, text: "the terminal was closed"},
+		{name: "asked, denied with a reason", static: all(permission.Ask), approver: &answers{answer: approval.Answer{Feedback: "use the copy"}}, text: "The user denied touch: use the copy"},
+		{name: "asked, no answer", static: all(permission.Ask), approver: &answers{answer: approval.Answer{Verdict: approval.ApproveOnce}, err: errors.New("the terminal was closed")}, text: "the terminal was closed"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -104,7 +105,7 @@ func TestGate(t *testing.T) {
 // TestAlways: an "always" counts for the rest of the session, and is handed to
 // the static rules.
 func TestAlways(t *testing.T) {
-	approver := &answers{answer: store.Answer{Verdict: store.ApproveAlways}}
+	approver := &answers{answer: approval.Answer{Verdict: approval.ApproveAlways}}
 	m := turns{
 		calls(call("1", "touch", "a file")), calls(call("2", "touch", "a file")), calls(call("3", "touch", "another")), say("ok"),
 	}
@@ -129,17 +130,17 @@ func TestAlways(t *testing.T) {
 func TestWaitingIsNotRunning(t *testing.T) {
 	var e *env
 	var s *session.Session
-	approver := gate.ApproverFunc(func(ctx context.Context, req *gate.Request) (store.Answer, error) {
-		if r, err := e.Store().Get(ctx, s.ID()); err != nil || r.Status != store.WaitingApproval {
+	approver := gate.ApproverFunc(func(ctx context.Context, req *gate.Request) (approval.Answer, error) {
+		if r, err := e.Store().Index.Get(ctx, s.ID()); err != nil || r.Status != record.WaitingApproval {
 			t.Errorf("while waiting: %+v, %v", r, err)
 		}
-		return store.Answer{Verdict: store.ApproveOnce}, nil
+		return approval.Answer{Verdict: approval.ApproveOnce}, nil
 	})
 	e = newEnv(t, turns{calls(call("1", "a", "x"), call("2", "a", "y")), say("ok")}, func(o *session.Options) { o.Approver = approver })
 	e.static.rules = permission.MustRuleset(rule("*", "*", permission.Ask))
 	s = e.open(session.Spec{Tools: []tool.Tool{echo("a")}})
 	out := s.Prompt(t.Context(), "go")
-	if r := s.Record(); r.Status != store.Running || out.Text != "ok" {
+	if r := s.Record(); r.Status != record.Running || out.Text != "ok" {
 		t.Errorf("after the answer: %+v, %+v", r, out)
 	}
 	e.end(s, out)
@@ -311,7 +312,7 @@ func TestCallerGate(t *testing.T) {
 		if err != nil || res.Refused != tt.refused || res.IsError != tt.refused {
 			t.Errorf("static %s: %+v, %v", tt.static, res, err)
 		}
-		e.end(s, session.Outcome{Status: store.Completed})
+		e.end(s, session.Outcome{Status: record.Completed})
 		got := types(e.events(s))
 		if !strings.HasPrefix(got, "session_start =queued =executing_tool tool_call_start ") || !strings.HasSuffix(got, "tool_call_end turn_complete =idle session_end") {
 			t.Errorf("static %s: events %s", tt.static, got)

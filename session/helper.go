@@ -10,7 +10,8 @@ import (
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session/conversation"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/log"
+	"github.com/agentworker/worker/session/record"
 )
 
 // consult has a helper answer a prompt, and returns what that has used. If the helper's model
@@ -68,8 +69,8 @@ func (s *Session) Entitle(ctx context.Context, h *Helper, prompt string) error {
 	if title == "" {
 		return nil
 	}
-	s.log.Append(store.TitledEntry(title, usage))
-	return s.log.Set(func(r *store.Record) {
+	s.log.Append(log.TitledEntry(title, usage))
+	return s.log.Set(func(r *record.Record) {
 		r.Description = title
 		r.Steps++
 		r.Usage = r.Usage.Add(usage)
@@ -96,11 +97,11 @@ type Summary struct {
 // Summarise has a helper say what a session is about, in one call. If its model can't be had,
 // the default model answers. Nothing of it is stored.
 func (m *Manager) Summarise(ctx context.Context, h *Helper, id string) (*Summary, error) {
-	r, err := m.Store().Get(ctx, id)
+	r, err := m.Store().Index.Get(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	stored, err := m.Store().Conversation(ctx, r.ID)
+	stored, err := m.Store().Transcripts.Conversation(ctx, r.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +121,7 @@ func (m *Manager) Summarise(ctx context.Context, h *Helper, id string) (*Summary
 	ctx, cancel := context.WithTimeout(ctx, m.p.limits.ModelCall)
 	defer cancel()
 	how := string(r.Status)
-	if r.Status == store.Failed || r.Status == store.TimedOut {
+	if r.Status == record.Failed || r.Status == record.TimedOut {
 		how += " (" + termtext.OneLine(r.Error, 500) + ")"
 	}
 	prompt := fmt.Sprintf(tellAbout, r.Agent, how, conversation.Render(messages, maxSummarised))

@@ -6,6 +6,7 @@ import (
 
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/tool"
 )
@@ -26,19 +27,19 @@ func TestIndexBehind(t *testing.T) {
 			}
 			break // somebody has seen it
 		}
-		if r, err := other.Get(t.Context(), s.ID()); err != nil || r.ID != s.ID() || r.Status.Ended() {
+		if r, err := other.Index.Get(t.Context(), s.ID()); err != nil || r.ID != s.ID() || r.Status.Ended() {
 			t.Fatalf("a session that was opened just now: %+v, %v", r, err)
 		}
 		e.end(s, s.Prompt(t.Context(), "go"))
-		r, err := other.Get(t.Context(), s.ID())
-		if err != nil || !r.Closed || r.Status != store.Completed || r.Steps != 2 {
+		r, err := other.Index.Get(t.Context(), s.ID())
+		if err != nil || !r.Closed || r.Status != record.Completed || r.Steps != 2 {
 			t.Fatalf("a session that has ended just now: %+v, %v", r, err)
 		}
-		if messages, err := other.Messages(t.Context(), s.ID()); err != nil || len(messages) != 4 {
+		if messages, err := other.Transcripts.Messages(t.Context(), s.ID()); err != nil || len(messages) != 4 {
 			t.Fatalf("its messages: %d, %v", len(messages), err)
 		}
 	}
-	records, err := other.List(t.Context())
+	records, err := other.Index.List(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +54,7 @@ func TestIndexBehind(t *testing.T) {
 // their sessions were last.
 func TestIndexIsComplete(t *testing.T) {
 	e := newEnv(t, turns{say("ok")}, nil)
-	want := make(map[string]store.Record)
+	want := make(map[string]record.Record)
 	for i := range 200 {
 		s := e.open(session.Spec{})
 		if i%2 == 0 {
@@ -87,17 +88,17 @@ func TestIndexIsLost(t *testing.T) {
 	e.stored(kept.ID())
 	e.clear("KV_AGENT_SESSIONS")
 	e.end(kept, kept.Prompt(t.Context(), "go"))
-	if r := e.stored(kept.ID()); !r.Closed || r.Status != store.Completed {
+	if r := e.stored(kept.ID()); !r.Closed || r.Status != record.Completed {
 		t.Errorf("record %+v", r)
 	}
-	e.end(deleted, session.Outcome{Status: store.Completed})
-	if n, err := e.Store().Delete(t.Context(), deleted.ID()); n != 1 || err != nil {
+	e.end(deleted, session.Outcome{Status: record.Completed})
+	if n, err := e.Store().Retention.Delete(t.Context(), deleted.ID()); n != 1 || err != nil {
 		t.Errorf("Delete: %d, %v", n, err)
 	}
 	if err := e.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if records, err := e.Store().List(t.Context()); err != nil || len(records) != 1 {
+	if records, err := e.Store().Index.List(t.Context()); err != nil || len(records) != 1 {
 		t.Errorf("%d records, %v, want the one that was not deleted", len(records), err)
 	}
 }

@@ -18,8 +18,11 @@ import (
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/gate"
+	"github.com/agentworker/worker/session/log"
+	"github.com/agentworker/worker/session/log/logtest"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/session/store"
-	"github.com/agentworker/worker/session/store/storetest"
+	"github.com/agentworker/worker/session/transcript"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -65,7 +68,7 @@ func recordRun(t *testing.T) *killed {
 	s := e.open(session.Spec{Agent: "lead", Tools: []tool.Tool{child}})
 	k := &killed{records: make(map[string][]*nats.Msg), boot: session.BootID(e.Manager)}
 	e.end(s, s.Prompt(t.Context(), "go"))
-	records, err := e.Store().List(t.Context())
+	records, err := e.Store().Index.List(t.Context())
 	if err != nil || len(records) != 3 {
 		t.Fatalf("%d sessions, %v", len(records), err)
 	}
@@ -75,10 +78,10 @@ func recordRun(t *testing.T) *killed {
 	k.stored = e.content(eventbus.Stream)
 	for _, r := range records {
 		opened := *r
-		opened.Status, opened.Closed, opened.Steps, opened.Error = store.Queued, false, 0, ""
+		opened.Status, opened.Closed, opened.Steps, opened.Error = record.Queued, false, 0, ""
 		late := opened
-		late.Status = store.Running
-		for _, r := range []store.Record{opened, late} {
+		late.Status = record.Running
+		for _, r := range []record.Record{opened, late} {
 			data, err := json.Marshal(r)
 			if err != nil {
 				t.Fatal(err)
@@ -201,11 +204,11 @@ func (e *env) checkRecovery(t *testing.T, paths []event.Path) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := sessions.Recover(t.Context()); err != nil {
+	if _, err := sessions.Recovery.Recover(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	before := len(e.content(eventbus.Stream))
-	if n, err := sessions.Recover(t.Context()); n != 0 || err != nil {
+	if n, err := sessions.Recovery.Recover(t.Context()); n != 0 || err != nil {
 		t.Errorf("a second Recover: %d, %v", n, err)
 	}
 	if after := len(e.content(eventbus.Stream)); after != before {
@@ -214,13 +217,13 @@ func (e *env) checkRecovery(t *testing.T, paths []event.Path) {
 	ended := make(map[string]uint64)
 	for _, path := range paths {
 		id := path[len(path)-1].SessionID
-		var entries []eventbus.Entry
+		var entries []log.Entry
 		ends, starts := 0, 0
 		for entry, err := range e.bus.Log(t.Context(), path) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			entries = append(entries, entry)
+			entries = append(entries, log.Entry(entry))
 			switch entry.Kind {
 			case "session_end":
 				ends++
@@ -232,15 +235,15 @@ func (e *env) checkRecovery(t *testing.T, paths []event.Path) {
 		if ends != 1 || starts != 1 || entries[len(entries)-1].Kind != "session_end" {
 			t.Errorf("%s has %d starts and %d ends", id, starts, ends)
 		}
-		st, err := store.Fold(slices.Values(entries))
+		st, err := log.Fold(slices.Values(entries))
 		if err != nil {
 			t.Fatal(err)
 		}
-		storetest.CheckLegal(t, st)
+		logtest.CheckLegal(t, st)
 		if len(st.Pending) > 0 {
 			t.Errorf("%s still asks %v", id, st.Pending)
 		}
-		r, err := sessions.Get(t.Context(), id)
+		r, err := sessions.Index.Get(t.Context(), id)
 		if err != nil || !r.Closed || r.Status != st.Record.Status || r.Steps != st.Record.Steps {
 			t.Errorf("the record %+v, %v; its log: %+v", r, err, st.Record)
 		}
@@ -259,11 +262,11 @@ func (e *env) checkRecovery(t *testing.T, paths []event.Path) {
 func TestRebuild(t *testing.T) {
 	e := newEnv(t, turns{calls(call("1", "a", "x")), say("ok")}, nil)
 	root := e.open(session.Spec{Agent: "primary", Description: "a root"})
-	for _, status := range []store.Status{store.Completed, store.Failed, store.Cancelled, store.TimedOut} {
+	for _, status := range []record.Status{record.Completed, record.Failed, record.Cancelled, record.TimedOut} {
 		s := e.open(session.Spec{Parent: root, ParentMessageID: "msg_1", Tools: []tool.Tool{echo("a")}})
 		s.Prompt(t.Context(), "go")
 		var why error
-		if status != store.Completed {
+		if status != record.Completed {
 			why = fmt.Errorf("it is %s", status)
 		}
 		e.end(s, session.Outcome{Status: status, Err: why})
@@ -277,26 +280,26 @@ func TestRebuild(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	e.end(caller, session.Outcome{Status: store.Completed})
-	e.end(root, session.Outcome{Status: store.Interrupted})
+	e.end(caller, session.Outcome{Status: record.Completed})
+	e.end(root, session.Outcome{Status: record.Interrupted})
 	all := func(sessions *store.Store) string {
-		records, err := sessions.List(t.Context())
+		records, err := sessions.Index.List(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		var b strings.Builder
 		for _, r := range records {
-			messages, err := sessions.Messages(t.Context(), r.ID)
+			messages, err := sessions.Transcripts.Messages(t.Context(), r.ID)
 			data, jsonErr := json.Marshal(r)
 			if err != nil || jsonErr != nil {
 				t.Fatal(err, jsonErr)
 			}
-			fmt.Fprintf(&b, "%s\n%s\n", data, store.Markdown(r, messages))
+			fmt.Fprintf(&b, "%s\n%s\n", data, transcript.Markdown(r, messages))
 		}
 		return b.String()
 	}
 	before := all(e.Store())
-	if n, err := e.Store().Rebuild(t.Context()); n != 0 || err != nil {
+	if n, err := e.Store().Integrity.Rebuild(t.Context()); n != 0 || err != nil {
 		t.Errorf("Rebuild of what is right changed %d, %v", n, err)
 	}
 	if err := e.bus.JetStream().DeleteKeyValue(t.Context(), "AGENT_SESSIONS"); err != nil {
@@ -306,11 +309,11 @@ func TestRebuild(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	check, err := sessions.Check(t.Context(), 0)
+	check, err := sessions.Integrity.Check(t.Context(), 0)
 	if err != nil || check.Logs != 6 || check.Records != 0 || len(check.Missing) != 6 {
 		t.Errorf("Check: %+v, %v", check, err)
 	}
-	if n, err := sessions.Rebuild(t.Context()); n != 6 || err != nil {
+	if n, err := sessions.Integrity.Rebuild(t.Context()); n != 6 || err != nil {
 		t.Errorf("Rebuild: %d, %v", n, err)
 	}
 	if after := all(sessions); after != before {

@@ -24,7 +24,7 @@ import (
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/journal"
 	"github.com/agentworker/worker/session/lease"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 )
 
 // process returns a manager on e's bus with a lease of its own, as another
@@ -49,7 +49,7 @@ func (e *env) openManager(m model.Model) *session.Manager {
 	if err != nil {
 		e.t.Fatal(err)
 	}
-	manager.Store().ForceStops(time.Minute)
+	manager.Store().Recovery.ForceStops(time.Minute)
 	return manager
 }
 
@@ -131,13 +131,13 @@ func TestLeaseHolds(t *testing.T) {
 	root := a.open(session.Spec{})
 	child := a.open(session.Spec{Parent: root})
 	other := b.open(session.Spec{})
-	if n, err := e.Store().Recover(t.Context()); n != 0 || err != nil {
+	if n, err := e.Store().Recovery.Recover(t.Context()); n != 0 || err != nil {
 		t.Fatalf("Recover beside two live processes ended %d, %v", n, err)
 	}
 	e.expire(a.Manager)
 	e.recover(b.Manager)
 	for _, s := range []*session.Session{root, child} {
-		if r := e.stored(s.ID()); r.Status != store.Interrupted || !r.Closed || r.EndedBy != session.BootID(b.Manager) {
+		if r := e.stored(s.ID()); r.Status != record.Interrupted || !r.Closed || r.EndedBy != session.BootID(b.Manager) {
 			t.Errorf("record %+v", r)
 		}
 	}
@@ -176,10 +176,10 @@ func TestLeaseOfADeadProcess(t *testing.T) {
 		r.BootID = boot
 		e.store(r)
 	}
-	if n, err := e.Store().Recover(t.Context()); n != len(pids)-1 || err != nil {
+	if n, err := e.Store().Recovery.Recover(t.Context()); n != len(pids)-1 || err != nil {
 		t.Fatalf("Recover ended %d sessions, %v, want all but the live process's", n, err)
 	}
-	records, err := e.Store().List(t.Context())
+	records, err := e.Store().Index.List(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +219,7 @@ func TestBackFromSleep(t *testing.T) {
 	go func() { out <- taken.Prompt(t.Context(), "go") }()
 	<-begun
 	e.expire(asleep.Manager)
-	if n, err := e.Store().Recover(t.Context()); n != 1 || err != nil {
+	if n, err := e.Store().Recovery.Recover(t.Context()); n != 1 || err != nil {
 		t.Fatalf("Recover: %d, %v", n, err)
 	}
 	kept := asleep.open(session.Spec{}) // since then
@@ -227,24 +227,24 @@ func TestBackFromSleep(t *testing.T) {
 	session.LeaseRound(t.Context(), asleep.Manager)
 	o := <-out
 	var why *journal.ClaimedError
-	if o.Status != store.Failed || !errors.As(o.Err, &why) || !errors.Is(o.Err, store.ErrEnded) || !strings.Contains(o.Err.Error(), "no sign of life") {
+	if o.Status != record.Failed || !errors.As(o.Err, &why) || !errors.Is(o.Err, record.ErrEnded) || !strings.Contains(o.Err.Error(), "no sign of life") {
 		t.Errorf("outcome of the session that was ended: %+v", o)
 	}
-	if err := taken.End(o.Status, o.Err); !errors.Is(err, store.ErrEnded) {
+	if err := taken.End(o.Status, o.Err); !errors.Is(err, record.ErrEnded) {
 		t.Errorf("ending it again: %v, want ErrEnded", err)
 	}
 	events := e.events(taken)
 	if last := events[len(events)-1]; ends(events) != 1 || last.Type() != "session_end" {
 		t.Errorf("its stream: %s", types(events))
 	}
-	if r := e.stored(taken.ID()); r.Status != store.Interrupted {
+	if r := e.stored(taken.ID()); r.Status != record.Interrupted {
 		t.Errorf("its record: %+v", r)
 	}
 	// The lease is there again.
-	if n, err := e.Store().Recover(t.Context()); n != 0 || err != nil {
+	if n, err := e.Store().Recovery.Recover(t.Context()); n != 0 || err != nil {
 		t.Errorf("Recover after it came back: %d, %v", n, err)
 	}
-	if err := kept.End(store.Completed, nil); err != nil {
+	if err := kept.End(record.Completed, nil); err != nil {
 		t.Errorf("the session that nobody had ended: %v", err)
 	}
 }
@@ -264,7 +264,7 @@ func TestNothingAfterSleep(t *testing.T) {
 	go func() { out <- s.Prompt(t.Context(), "go") }()
 	<-begun
 	e.expire(asleep.Manager)
-	if n, err := e.Store().Recover(t.Context()); n != 1 || err != nil {
+	if n, err := e.Store().Recovery.Recover(t.Context()); n != 1 || err != nil {
 		t.Fatalf("Recover: %d, %v", n, err)
 	}
 	close(wake)
@@ -300,7 +300,7 @@ func TestManyRecoverOne(t *testing.T) {
 		if !strings.HasSuffix(got, "=queued =aborted session_end") {
 			t.Errorf("events %s", got)
 		}
-		if r := e.stored(s.ID()); r.Status != store.Interrupted || !r.Closed {
+		if r := e.stored(s.ID()); r.Status != record.Interrupted || !r.Closed {
 			t.Errorf("record %+v", r)
 		}
 	}
@@ -312,17 +312,17 @@ func TestTakerDies(t *testing.T) {
 	e := newEnv(t, turns{say("ok")}, nil)
 	s := e.open(session.Spec{})
 	r := s.Record()
-	r.Status, r.EndedBy = store.Interrupted, "boot_taker"
+	r.Status, r.EndedBy = record.Interrupted, "boot_taker"
 	e.store(r)
 	e.putLease("boot_taker", func(l *lease.Lease) {})
-	if n, err := e.Store().Recover(t.Context()); n != 0 || err != nil {
+	if n, err := e.Store().Recovery.Recover(t.Context()); n != 0 || err != nil {
 		t.Fatalf("beside the live taker: %d, %v", n, err)
 	}
 	e.gone("boot_taker")
-	if n, err := e.Store().Recover(t.Context()); n != 1 || err != nil {
+	if n, err := e.Store().Recovery.Recover(t.Context()); n != 1 || err != nil {
 		t.Fatalf("after its death: %d, %v", n, err)
 	}
-	if r := e.stored(s.ID()); !r.Closed || r.Status != store.Interrupted {
+	if r := e.stored(s.ID()); !r.Closed || r.Status != record.Interrupted {
 		t.Errorf("record %+v", r)
 	}
 }
@@ -335,7 +335,7 @@ func TestWorkersListed(t *testing.T) {
 	e.putLease("boot_recovers", func(l *lease.Lease) { l.NoSessions = true })
 	e.putLease("boot_taken", func(l *lease.Lease) { l.TakenBy = "boot_runs" })
 	e.putLease("boot_ended", func(l *lease.Lease) { l.Ended = true })
-	workers, err := e.Store().Leases().Workers(t.Context())
+	workers, err := e.Store().Leases.Workers(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,14 +6,14 @@ import (
 	"testing"
 
 	"github.com/agentworker/worker/session"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 )
 
 // TestListWhileTheyChange: a list has every session once, however busily they
 // change at the moment.
 func TestListWhileTheyChange(t *testing.T) {
 	e := newEnv(t, turns{say("ok")}, nil)
-	var all []store.Record
+	var all []record.Record
 	for range 4 {
 		all = append(all, e.open(session.Spec{}).Record())
 	}
@@ -33,7 +33,7 @@ func TestListWhileTheyChange(t *testing.T) {
 		})
 	}
 	for range 300 {
-		records, err := e.Store().List(t.Context())
+		records, err := e.Store().Index.List(t.Context())
 		if err != nil {
 			t.Error(err)
 			break

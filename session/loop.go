@@ -11,7 +11,7 @@ import (
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session/inbox"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/log"
 	"github.com/agentworker/worker/session/toolcall"
 )
 
@@ -133,7 +133,7 @@ func (t *turn) act(ctx context.Context, all []*toolcall.Call, messageID string, 
 	t.succeed(step)
 	if step == s.agent.maxSteps {
 		message.Text = concludeNow
-		s.log.Append(store.ResultsEntry(messageID, message.Text))
+		s.log.Append(log.ResultsEntry(messageID, message.Text))
 	}
 	s.talk.Results(message)
 	if times > maxRepeats && ctx.Err() == nil {

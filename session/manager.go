@@ -13,10 +13,13 @@ import (
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/session/audit"
 	"github.com/agentworker/worker/session/gate"
+	"github.com/agentworker/worker/session/index"
 	"github.com/agentworker/worker/session/journal"
 	"github.com/agentworker/worker/session/lease"
 	"github.com/agentworker/worker/session/models"
 	"github.com/agentworker/worker/session/notes"
+	"github.com/agentworker/worker/session/record"
+	"github.com/agentworker/worker/session/recovery"
 	"github.com/agentworker/worker/session/requests"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/session/toolcall"
@@ -45,7 +48,7 @@ func OpenManager(ctx context.Context, opts Options) (*Manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	sessions.NoteEnds(opts.EndNotes)
+	sessions.Notices.NoteEnds(opts.EndNotes)
 	log := opts.Logger
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -53,7 +56,7 @@ func OpenManager(ctx context.Context, opts Options) (*Manager, error) {
 	m := &Manager{live: make(map[string]*Session)}
 	r := newRecovery(sessions, &opts, log)
 	p := &process{
-		Process: journal.Process{Bus: opts.Bus, Store: sessions, BootID: store.NewID("boot"), Log: log, Lost: r.lose},
+		Process: journal.Process{Bus: opts.Bus, Store: sessions, BootID: record.NewID("boot"), Log: log, Lost: r.lose},
 		calls: toolcall.Process{
 			Policy: gate.Policy{Above: opts.Policy, Static: opts.Static, File: opts.RulesFile, Log: log},
 			Audit:  audit.Recorder{Log: opts.Audit, Logger: log}, Approver: opts.Approver, Unattended: opts.Unattended, Alone: opts.Alone,
@@ -68,12 +71,12 @@ func OpenManager(ctx context.Context, opts Options) (*Manager, error) {
 	}
 	p.calls.BootID, p.calls.Counted = p.BootID, p.totals.addToolCall
 	m.p = p
-	sessions.TellEnds(func(r *store.Record) { _ = p.calls.Audit.Note(EndRecord(r)) })
-	p.Index = sessions.StartIndex(log)
+	sessions.Recovery.TellEnds(func(r *record.Record) { _ = p.calls.Audit.Note(EndRecord(r)) })
+	p.Index = sessions.Index.StartWriter(log)
 	if err := m.startKeeper(ctx); err != nil {
 		return nil, errors.Join(err, p.Index.Close(ctx))
 	}
-	if m.requests, err = requests.Listen(p.Bus.Conn(), sessions, p.BootID, requested{m}, log); err != nil {
+	if m.requests, err = requests.Listen(p.Bus.Conn(), sessions.Requests, p.BootID, requested{m}, log); err != nil {
 		return nil, errors.Join(err, m.Close())
 	}
 	return m, nil
@@ -84,7 +87,7 @@ func OpenManager(ctx context.Context, opts Options) (*Manager, error) {
 func (m *Manager) startKeeper(ctx context.Context) error {
 	p, r := m.p, m.p.recovery
 	return p.Bus.Election().Opening(ctx, func(ctx context.Context) (err error) {
-		p.Keeper, err = lease.Start(ctx, p.Store.Leases(), lease.Options{
+		p.Keeper, err = lease.Start(ctx, p.Store.Leases, lease.Options{
 			BootID: p.BootID, TakesOver: r.takesOver, Taken: m.dropClaimed, Sweep: r.sweep, Upkeep: r.deleteOld, Logger: p.Log,
 		})
 		r.keeper = p.Keeper
@@ -100,7 +103,7 @@ func (m *Manager) dropClaimed(ctx context.Context, all bool) error {
 	m.mu.Unlock()
 	for _, s := range live {
 		if all {
-			s.log.LoseTo(store.Interrupted)
+			s.log.LoseTo(record.Interrupted)
 		} else if err := s.log.LoseIfClaimed(ctx); err != nil {
 			return err
 		}
@@ -115,10 +118,10 @@ func (m *Manager) Close() error {
 	if m.requests != nil {
 		m.requests.Close()
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), store.WriteTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), index.WriteTimeout)
 	defer cancel()
 	if m.cleans.Load() { // the rest is for the sweeps of others
-		if _, err := m.p.Store.CleanUp(ctx); err != nil {
+		if _, err := m.p.Store.Retention.CleanUp(ctx); err != nil {
 			m.p.Log.Warn("deleting sessions whose results were delivered", "err", err)
 		}
 	}
@@ -133,7 +136,7 @@ func (m *Manager) Close() error {
 // AdoptWith begins to resume sessions whose process has died, by a. It returns when those run
 // that can be resumed now. It is called once, on a manager with [Options.TakesOver], which ends
 // no sessions of others before.
-func (m *Manager) AdoptWith(ctx context.Context, a store.Adopter) { m.p.recovery.adoptWith(ctx, a) }
+func (m *Manager) AdoptWith(ctx context.Context, a recovery.Adopter) { m.p.recovery.adoptWith(ctx, a) }
 
 // Report has load's answer stored with the lease, now and at each renewal, for lists of
 // workers.
@@ -147,10 +150,10 @@ func (m *Manager) Live(id string) (*Session, bool) {
 	return s, ok
 }
 
-func (m *Manager) liveRecord(id string) (store.Record, bool) {
+func (m *Manager) liveRecord(id string) (record.Record, bool) {
 	s, ok := m.Live(id)
 	if !ok {
-		return store.Record{}, false
+		return record.Record{}, false
 	}
 	return s.Record(), true
 }
@@ -208,22 +211,22 @@ type noter struct{ s *Session }
 
 // NoteTodo implements [notes.Session].
 func (n noter) NoteTodo(todo event.Todo) {
-	n.s.log.PublishNoted(todo, func(r *store.Record) {
+	n.s.log.PublishNoted(todo, func(r *record.Record) {
 		n.s.notes.SetTodo(todo)
-		r.Todo = store.ProgressOf(todo)
+		r.Todo = record.ProgressOf(todo)
 	})
 }
 
 // NotePlan implements [notes.Session].
 func (n noter) NotePlan(plan event.Plan) {
-	n.s.log.PublishNoted(plan, func(*store.Record) { n.s.notes.SetPlan(plan) })
+	n.s.log.PublishNoted(plan, func(*record.Record) { n.s.notes.SetPlan(plan) })
 }
 
 // requested answers the requests about sessions that run in this process.
 type requested struct{ m *Manager }
 
 // Stop implements [requests.Sessions].
-func (r requested) Stop(ctx context.Context, req store.StopRequest) error {
+func (r requested) Stop(ctx context.Context, req requests.StopRequest) error {
 	s, ok := r.m.Live(req.SessionID)
 	if !ok {
 		return nil
@@ -232,23 +235,23 @@ func (r requested) Stop(ctx context.Context, req store.StopRequest) error {
 }
 
 // Send implements [requests.Sessions].
-func (r requested) Send(req store.SendRequest) store.RequestAnswer {
+func (r requested) Send(req requests.SendRequest) requests.RequestAnswer {
 	s, ok := r.m.Live(req.SessionID)
 	if !ok {
-		return store.RequestAnswer{}
+		return requests.RequestAnswer{}
 	}
 	err := s.Send(req)
-	return store.RequestAnswer{Taken: err == nil, Concludes: errors.Is(err, store.ErrConcludes)}
+	return requests.RequestAnswer{Taken: err == nil, Concludes: errors.Is(err, requests.ErrConcludes)}
 }
 
 // MoveToBackground implements [requests.Sessions].
-func (r requested) MoveToBackground(req store.BackgroundRequest) (answer store.RequestAnswer) {
+func (r requested) MoveToBackground(req requests.BackgroundRequest) (answer requests.RequestAnswer) {
 	s, ok := r.m.Live(req.SessionID)
 	if !ok {
 		return answer
 	}
 	err := s.MoveToBackground(req.By)
-	if answer.Taken = err == nil; err != nil && !errors.Is(err, ErrNotWaiting) && !errors.Is(err, store.ErrEnded) {
+	if answer.Taken = err == nil; err != nil && !errors.Is(err, ErrNotWaiting) && !errors.Is(err, record.ErrEnded) {
 		answer.Refused = errtext.Of(err)
 	}
 	return answer

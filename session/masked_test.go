@@ -13,7 +13,8 @@ import (
 	"github.com/agentworker/worker/internal/secrets/secretstest"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
+	"github.com/agentworker/worker/session/transcript"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -87,8 +88,8 @@ func TestSaidIsMasked(t *testing.T) {
 	}}}})
 	out := s.Prompt(t.Context(), "go on with "+text)
 	e.end(s, out)
-	e.end(root, session.Outcome{Status: store.Completed})
-	if out.Status != store.Completed || out.Text != text {
+	e.end(root, session.Outcome{Status: record.Completed})
+	if out.Status != record.Completed || out.Text != text {
 		t.Fatalf("the caller gets %+v", out)
 	}
 	if len(sent) != 3 || sent[1].Text != text || sent[1].ToolCalls[0].Arguments != string(args) || sent[2].ToolResults[1].Text != text {
@@ -111,29 +112,29 @@ func TestSaidIsMasked(t *testing.T) {
 	}
 	checkMasked(t, e.events(s), secrets.Mask(text))
 
-	messages, err := e.Store().Messages(t.Context(), s.ID())
+	messages, err := e.Store().Transcripts.Messages(t.Context(), s.ID())
 	if err != nil || len(messages) != 4 {
 		t.Fatalf("%d messages, %v", len(messages), err)
 	}
 	record := s.Record()
-	shown("Markdown", store.Markdown(&record, messages))
+	shown("Markdown", transcript.Markdown(&record, messages))
 	for _, m := range messages {
 		data, err := json.Marshal(m)
 		if err != nil {
 			t.Fatal(err)
 		}
 		shown("JSON", string(data))
-		shown("a transcript", store.Transcript(m))
+		shown("a transcript", transcript.Text(m))
 	}
 
-	whole, err := e.Store().Conversation(t.Context(), s.ID())
+	whole, err := e.Store().Transcripts.Conversation(t.Context(), s.ID())
 	if err != nil || len(whole) != 4 || whole[0].Text != sent[0].Text || whole[1].Text != text || whole[1].ToolCalls[0].Arguments != string(args) || whole[3].Text != text {
 		t.Errorf("a later run gets %+v, %v", whole, err)
 	}
-	if got, err := e.Store().LastAnswer(t.Context(), &record); err != nil || got != text {
+	if got, err := e.Store().Transcripts.LastAnswer(t.Context(), &record); err != nil || got != text {
 		t.Errorf("a caller that asks later gets %q, %v", got, err)
 	}
-	state, err := e.Store().State(t.Context(), s.Path())
+	state, err := e.Store().Index.State(t.Context(), s.Path())
 	if err != nil || state.Answer == nil || *state.Answer != text || state.Partial != text {
 		t.Fatalf("the log says %+v, %v", state, err)
 	}

@@ -10,9 +10,10 @@ import (
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session/lifetime"
+	"github.com/agentworker/worker/session/log"
 	"github.com/agentworker/worker/session/masking"
 	"github.com/agentworker/worker/session/models"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 )
 
 // answer is what the model says in one call.
@@ -85,7 +86,7 @@ func (c *modelCall) pause(step context.Context, wait time.Duration, why string) 
 	log := c.s.log
 	defer c.s.life.Hold()()
 	until := time.Now().Add(wait).UTC()
-	_ = log.Set(func(r *store.Record) { r.Pause = &store.Pause{Until: until, Reason: why} })
+	_ = log.Set(func(r *record.Record) { r.Pause = &record.Pause{Until: until, Reason: why} })
 	log.Publish(event.StatusChange{Status: event.StatusPaused, Pause: &event.Pause{Until: until, Reason: why}})
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -95,7 +96,7 @@ func (c *modelCall) pause(step context.Context, wait time.Duration, why string) 
 	case <-step.Done():
 		err = context.Cause(step)
 	}
-	_ = log.Set(func(r *store.Record) { r.Pause = nil })
+	_ = log.Set(func(r *record.Record) { r.Pause = nil })
 	log.Publish(event.StatusChange{Status: event.StatusStreaming})
 	return err
 }
@@ -192,7 +193,7 @@ func (c *modelCall) receive(part model.Part, a *answer) {
 	case model.Reasoning:
 		a.message.Reasoning = append(a.message.Reasoning, part)
 	case model.ToolCall:
-		a.message.ToolCalls = append(a.message.ToolCalls, s.talk.Identify(part, func() string { return store.NewID("call") }))
+		a.message.ToolCalls = append(a.message.ToolCalls, s.talk.Identify(part, func() string { return record.NewID("call") }))
 	case model.Usage:
 		a.usage = s.p.models.Priced(s.agent.model, part)
 	case model.Stop:
@@ -211,7 +212,7 @@ func (c *modelCall) complete(a *answer) error {
 		a.message.ToolCalls = nil // none was to be made, and none will be answered
 	}
 	s.talk.Answer(a.message, a.usage.InputTokens+a.usage.OutputTokens)
-	if entry, needed := store.SaidEntry(a.id, &a.message, a.shown.Masks()); needed {
+	if entry, needed := log.ReplyEntry(a.id, &a.message, a.shown.Masks()); needed {
 		s.log.Append(entry)
 	}
 	return s.usage.add(a.usage) // completes the message in the log

@@ -5,7 +5,7 @@ import (
 
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/session"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 )
 
 // TestCheckOfNewest: a check that is to read a part of the events says how many it has not
@@ -14,7 +14,7 @@ func TestCheckOfNewest(t *testing.T) {
 	e := newEnv(t, turns{say("ok")}, nil)
 	for range 3 {
 		s := e.open(session.Spec{})
-		e.end(s, session.Outcome{Status: store.Completed})
+		e.end(s, session.Outcome{Status: record.Completed})
 	}
 	stream, err := e.bus.JetStream().Stream(t.Context(), eventbus.Stream)
 	if err != nil {
@@ -22,7 +22,7 @@ func TestCheckOfNewest(t *testing.T) {
 	}
 	all := stream.CachedInfo().State.Msgs
 	for _, tt := range []struct{ newest, unread uint64 }{{0, 0}, {all, 0}, {all + 5, 0}, {4, all - 4}} {
-		check, err := e.Store().Check(t.Context(), tt.newest)
+		check, err := e.Store().Integrity.Check(t.Context(), tt.newest)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 )
 
 // TestTodoAndPlan (row D17): what a session notes for itself is on its stream, in its
@@ -35,14 +35,14 @@ func TestTodoAndPlan(t *testing.T) {
 	out := s.Prompt(t.Context(), "go")
 	state := s.StateText()
 	e.end(s, out)
-	if out.Status != store.Completed {
+	if out.Status != record.Completed {
 		t.Fatalf("%+v", out)
 	}
-	want := &store.Progress{Done: 1, Total: 3, Current: "three"}
+	want := &record.Progress{Done: 1, Total: 3, Current: "three"}
 	if r := e.record(s); !reflect.DeepEqual(r.Todo, want) || r.Todo.String() != "1/3 done: three" || r.Work.Failed != 6 || r.Work.Denied != 6 {
 		t.Errorf("%+v %+v", r.Todo, r.Work)
 	}
-	log, err := e.Store().State(t.Context(), s.Path())
+	log, err := e.Store().Index.State(t.Context(), s.Path())
 	if err != nil || !reflect.DeepEqual(log.Record.Todo, want) {
 		t.Errorf("the log says %+v, %v", log.Record.Todo, err)
 	}
@@ -59,7 +59,7 @@ func TestTodoAndPlan(t *testing.T) {
 	if n != 2 {
 		t.Errorf("%d events, want 2", n)
 	}
-	if p := store.ProgressOf(event.Todo{Items: []event.TodoItem{{Text: "a", Status: event.TodoDone}}}); p.String() != "1/1 done" {
+	if p := record.ProgressOf(event.Todo{Items: []event.TodoItem{{Text: "a", Status: event.TodoDone}}}); p.String() != "1/1 done" {
 		t.Errorf("all done: %s", p)
 	}
 }

@@ -18,13 +18,14 @@ import (
 	"github.com/agentworker/worker/session/inbox"
 	"github.com/agentworker/worker/session/journal"
 	"github.com/agentworker/worker/session/lifetime"
+	"github.com/agentworker/worker/session/log"
 	"github.com/agentworker/worker/session/models"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/session/toolcall"
 )
 
 // Open begins a new session and publishes its first event; with [Spec.Claimed] it resumes one.
-// The caller ends it. [store.ErrResumed] is returned if another session resumes the same one.
+// The caller ends it. [record.ErrResumed] is returned if another session resumes the same one.
 func (m *Manager) Open(ctx context.Context, spec Spec) (*Session, error) {
 	if spec.Claimed != nil {
 		return m.openClaimed(context.WithoutCancel(ctx), &spec)
@@ -33,15 +34,15 @@ func (m *Manager) Open(ctx context.Context, spec Spec) (*Session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening a session: %w", err)
 	}
-	record := s.Record()
+	rec := s.Record()
 	if spec.Resumes != nil {
-		if err := m.p.Store.Reserve(ctx, &record); err != nil {
+		if err := m.p.Store.Index.Reserve(ctx, &rec); err != nil {
 			return nil, fmt.Errorf("resuming a session: %w", err)
 		}
 	}
-	if record.Cleanup {
+	if rec.Cleanup {
 		m.cleans.Store(true)
-		if err := m.p.Store.WantCleanup(ctx, &record); err != nil {
+		if err := m.p.Store.Retention.WantCleanup(ctx, &rec); err != nil {
 			return nil, fmt.Errorf("opening a session: %w", err)
 		}
 	}
@@ -55,18 +56,18 @@ func (m *Manager) Open(ctx context.Context, spec Spec) (*Session, error) {
 		return nil, fmt.Errorf("opening a session: %w", context.Cause(ctx))
 	}
 	m.enlist(s)
-	s.log.Append(record.OpenedEntry(spec.ParentCallID, spec.Terms))
+	s.log.Append(log.OpenedEntry(&rec, spec.ParentCallID, spec.Terms))
 	if spec.Budget != nil {
 		spec.Budget.Own(s.id, budgetOwner{s.log})
 	}
-	s.log.Publish(record.StartEvent())
+	s.log.Publish(rec.StartEvent())
 	s.calls.Audit.Start(audit.SessionStart)
 	s.log.Status(event.StatusQueued)
-	for _, text := range record.Warnings {
+	for _, text := range rec.Warnings {
 		s.log.Publish(event.Warning{Message: text})
 	}
 	if err := s.log.Err(); err != nil {
-		return nil, errors.Join(err, s.End(store.Failed, err))
+		return nil, errors.Join(err, s.End(record.Failed, err))
 	}
 	return s, nil
 }
@@ -89,7 +90,7 @@ func (m *Manager) openClaimed(ctx context.Context, spec *Spec) (*Session, error)
 	if !spec.WholeTime {
 		s.before.worked -= st.WorkedBefore
 	}
-	s.inbox.Know(st.Told(), nil)
+	s.inbox.Know(st.Delivered(), nil)
 	if p := r.Pause; p != nil && !s.caller {
 		m.p.models.Pause(s.agent.model, models.Pause{Until: p.Until, Why: p.Reason})
 	}
@@ -141,7 +142,7 @@ func (m *Manager) newSession(ctx context.Context, spec *Spec) (*Session, error) 
 			return nil, err
 		}
 	}
-	var record store.Record
+	var record record.Record
 	if spec.Claimed != nil {
 		record = spec.Claimed.Record
 	} else {
@@ -183,17 +184,17 @@ func (m *Manager) pickModel(s *Session, spec *Spec) (err error) {
 }
 
 // newRecord returns the record of a new session, as far as the spec says it.
-func (m *Manager) newRecord(ctx context.Context, spec *Spec) store.Record {
-	r := store.Record{
-		Schema:          store.Schema,
-		ID:              cmp.Or(spec.ID, store.NewID("ses")),
+func (m *Manager) newRecord(ctx context.Context, spec *Spec) record.Record {
+	r := record.Record{
+		Schema:          record.Schema,
+		ID:              cmp.Or(spec.ID, record.NewID("ses")),
 		ParentMessageID: spec.ParentMessageID,
 		Agent:           spec.Agent,
 		Description:     secrets.Mask(spec.Description),
 		Label:           spec.Label,
 		Metadata:        spec.Metadata,
 		Traceparent:     spec.Traceparent,
-		Status:          store.Queued,
+		Status:          record.Queued,
 		CreatedAt:       time.Now().UTC(),
 		BootID:          m.p.BootID,
 		Worktree:        spec.Worktree,
@@ -203,7 +204,7 @@ func (m *Manager) newRecord(ctx context.Context, spec *Spec) store.Record {
 		Nested:          spec.Nested,
 	}
 	if spec.AskedBy != "" {
-		r.AskedBy = []store.Person{spec.AskedBy}
+		r.AskedBy = []record.Person{spec.AskedBy}
 	}
 	if p := spec.Parent; p != nil {
 		r.ParentID, r.Path = p.id, p.path
@@ -220,7 +221,7 @@ func (m *Manager) newRecord(ctx context.Context, spec *Spec) store.Record {
 	if spec.Resumes != nil {
 		r.Resumes = spec.Resumes.ID
 		for _, p := range m.p.calls.AskedBy(ctx, spec.Resumes.Path) {
-			r.AskedBy = store.AddPerson(r.AskedBy, p)
+			r.AskedBy = record.AddPerson(r.AskedBy, p)
 		}
 	}
 	return r
@@ -228,7 +229,7 @@ func (m *Manager) newRecord(ctx context.Context, spec *Spec) store.Record {
 
 // StandIn returns a parent for a claimed session whose own parent has ended. The rules
 // ([Spec.Within]) and the budget of that one hold for the session. The stand-in does not run.
-func (m *Manager) StandIn(r *store.Record, spec Spec) *Session {
+func (m *Manager) StandIn(r *record.Record, spec Spec) *Session {
 	life := lifetime.NewLife(nil, context.Background())
 	s := &Session{
 		p: m.p, id: r.ID, path: r.Path, caller: r.Agent == "", life: life, log: journal.New(&m.p.Process, nil, life, *r),

@@ -7,7 +7,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/agentworker/worker/session"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 )
 
 // TestOpenCutShort: a caller that leaves while its session opens either gets the session or leaves
@@ -33,14 +33,14 @@ func TestOpenCutShort(t *testing.T) {
 		}
 		cut <- cancel
 		if s, err := e.Open(ctx, session.Spec{Agent: "agent"}); err == nil {
-			e.end(s, session.Outcome{Status: store.Cancelled, Err: context.Canceled})
+			e.end(s, session.Outcome{Status: record.Cancelled, Err: context.Canceled})
 		}
 		cancel()
 	}
 	if err := stored.Unsubscribe(); err != nil {
 		t.Fatal(err)
 	}
-	records, err := e.Store().List(t.Context())
+	records, err := e.Store().Index.List(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,8 @@ import (
 	"github.com/agentworker/worker/policy"
 	"github.com/agentworker/worker/session/audit"
 	"github.com/agentworker/worker/session/gate"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/outcome"
+	"github.com/agentworker/worker/session/retention"
 )
 
 // Options configures a [Manager].
@@ -31,12 +32,12 @@ type Options struct {
 	// agent has none for it, and gets that of Model. A nil Own means that no agent has any.
 	Own func(agent, name string) (model.Model, bool, error)
 
-	EndNotes store.EndNotes // of sessions that this process ends after theirs has died; nil means none
+	EndNotes outcome.EndNotes // of sessions that this process ends after theirs has died; nil means none
 
 	Window func(name string) int64 // tokens of a model's context window; 0, like a nil Window, means unknown
 
 	// Approver answers the questions of the rules. Answers also come by
-	// [store.Store.Answer], in any process; nil means only so.
+	// [store.Store.Approvals.Pending.Answer], in any process; nil means only so.
 	Approver gate.Approver
 
 	// Unattended says that nobody can answer: without an Approver, a call that the rules ask
@@ -56,7 +57,7 @@ type Options struct {
 	TakesOver bool
 
 	// Retention says when ended sessions are deleted; the zero value: never.
-	Retention store.Retention
+	Retention retention.Limits
 
 	// Prices are those of the models. If it is nil, no price is known.
 	Prices *price.Table

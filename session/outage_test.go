@@ -20,6 +20,7 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/session/store"
 )
 
@@ -75,13 +76,13 @@ func TestServerRestarts(t *testing.T) {
 	out := s.Prompt(t.Context(), "go")
 	restarting.Wait()
 	e.end(s, out)
-	if out.Status != store.Completed || len(strings.Fields(out.Text)) != deltas {
+	if out.Status != record.Completed || len(strings.Fields(out.Text)) != deltas {
 		t.Fatalf("%s with %d words, %v", out.Status, len(strings.Fields(out.Text)), out.Err)
 	}
 	if text := <-followed; strings.TrimSpace(text) != strings.TrimSpace(out.Text) {
 		t.Errorf("the reader got %q", text)
 	}
-	if r := e.stored(s.ID()); r.Status != store.Completed || !r.Closed {
+	if r := e.stored(s.ID()); r.Status != record.Completed || !r.Closed {
 		t.Errorf("record %+v", r)
 	}
 }
@@ -105,10 +106,10 @@ func testDiskFull(t *testing.T, stays bool) {
 	}}
 	e := newEnvOn(t, eventbus.Options{URL: natstest.Start(t, server.Options{StoreDir: t.TempDir(), JetStreamMaxStore: 1 << 20}).ClientURL()}, m, nil)
 	small := e.open(session.Spec{})
-	e.end(small, session.Outcome{Status: store.Completed})
+	e.end(small, session.Outcome{Status: record.Completed})
 	s := e.open(session.Spec{})
 	out := s.Prompt(t.Context(), "go")
-	if out.Status != store.Failed || out.Err == nil || !strings.Contains(out.Err.Error(), "resource") {
+	if out.Status != record.Failed || out.Err == nil || !strings.Contains(out.Err.Error(), "resource") {
 		t.Errorf("outcome %s, %v", out.Status, out.Err)
 	}
 	if err := s.End(out.Status, out.Err); err == nil {
@@ -132,7 +133,7 @@ func testDiskFull(t *testing.T, stays bool) {
 		if err := e.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := e.Store().Recover(t.Context()); err != nil {
+		if _, err := e.Store().Recovery.Recover(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -177,16 +178,16 @@ func TestDamagedStore(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s is damaged: %v", name, err)
 		}
-		if _, err := sessions.Recover(t.Context()); err != nil {
+		if _, err := sessions.Recovery.Recover(t.Context()); err != nil {
 			t.Errorf("%s is damaged: Recover: %v", name, err)
 		}
 		blocks := func(stream string) bool {
 			return strings.Contains(name, string(filepath.Separator)+stream+string(filepath.Separator)) && strings.HasSuffix(name, ".blk")
 		}
-		if _, err := sessions.Get(t.Context(), id); err != nil && !blocks("KV_AGENT_SESSIONS") {
+		if _, err := sessions.Index.Get(t.Context(), id); err != nil && !blocks("KV_AGENT_SESSIONS") {
 			t.Errorf("%s is damaged: the record: %v", name, err)
 		}
-		if messages, err := sessions.Messages(t.Context(), id); err != nil || len(messages) != 2 && !blocks(eventbus.Stream) {
+		if messages, err := sessions.Transcripts.Messages(t.Context(), id); err != nil || len(messages) != 2 && !blocks(eventbus.Stream) {
 			t.Errorf("%s is damaged: %d messages, %v", name, len(messages), err)
 		}
 		if err := bus.Close(); err != nil {
@@ -224,7 +225,7 @@ func storeOne(t *testing.T, dir string) string {
 // time, and is not archived before it is.
 func TestClockSetBack(t *testing.T) {
 	now := time.Now()
-	r := &store.Record{Status: store.Completed, StartedAt: now, EndedAt: now.Add(-time.Hour)}
+	r := &record.Record{Status: record.Completed, StartedAt: now, EndedAt: now.Add(-time.Hour)}
 	if d := r.Duration(now); d != 0 {
 		t.Errorf("it ran for %s", d)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 )
 
 // limited is a model whose provider refuses the first calls.
@@ -48,7 +48,7 @@ func TestPause(t *testing.T) {
 	s := e.open(session.Spec{})
 	out := s.Prompt(t.Context(), "go")
 	e.end(s, out)
-	if out.Status != store.Completed || out.Text != "done" || m.calls.Load() != 3 {
+	if out.Status != record.Completed || out.Text != "done" || m.calls.Load() != 3 {
 		t.Errorf("%+v after %d calls", out, m.calls.Load())
 	}
 	paused := 0
@@ -72,7 +72,7 @@ func TestPauseTooLong(t *testing.T) {
 		s := e.open(session.Spec{})
 		out := s.Prompt(t.Context(), "go")
 		e.end(s, out)
-		if out.Status != store.Failed || !errors.Is(out.Err, m.err) || m.calls.Load() != 1 {
+		if out.Status != record.Failed || !errors.Is(out.Err, m.err) || m.calls.Load() != 1 {
 			t.Errorf("%d, retry after %s: %+v", m.err.Status, m.err.RetryAfter, out)
 		}
 	}
@@ -101,7 +101,7 @@ func TestPauseIsShared(t *testing.T) {
 	prompt := func(s *session.Session) {
 		running.Go(func() {
 			out := s.Prompt(ctx, "go")
-			if err := s.End(out.Status, out.Err); err != nil || out.Status != store.Cancelled {
+			if err := s.End(out.Status, out.Err); err != nil || out.Status != record.Cancelled {
 				t.Errorf("%+v, %v", out, err)
 			}
 		})

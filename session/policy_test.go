@@ -13,7 +13,7 @@ import (
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/policy/policytest"
 	"github.com/agentworker/worker/session"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -27,7 +27,7 @@ func TestPolicyIsAboveAll(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	approver := &answers{answer: store.Answer{Verdict: store.ApproveAlways}}
+	approver := &answers{answer: approval.Answer{Verdict: approval.ApproveAlways}}
 	var results []string
 	next := func(change, arg string) func(context.Context, *model.Request, func(model.Part, error) bool) {
 		return func(ctx context.Context, req *model.Request, yield func(model.Part, error) bool) {

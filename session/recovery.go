@@ -12,36 +12,39 @@ import (
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/session/journal"
 	"github.com/agentworker/worker/session/lease"
+	"github.com/agentworker/worker/session/record"
+	"github.com/agentworker/worker/session/recovery"
+	"github.com/agentworker/worker/session/retention"
 	"github.com/agentworker/worker/session/store"
 )
 
 // recovery ends or resumes the sessions of processes that have died, and ends sessions of this
 // process that it has lost. Lock mu guards lost; running is held while sessions are recovered.
-type recovery struct {
+type recoveryFlags struct {
 	store     *store.Store
 	keeper    *lease.Keeper
 	log       *slog.Logger
-	retention store.Retention
+	retention retention.Limits
 	swept     chan struct{} // has a value after a sweep
 
-	takesOver bool          // this process resumes sessions: see [Options]
-	adopts    chan struct{} // closed once adopter is set
-	adopter   store.Adopter // nil means that sessions are ended
+	takesOver bool             // this process resumes sessions: see [Options]
+	adopts    chan struct{}    // closed once adopter is set
+	adopter   recovery.Adopter // nil means that sessions are ended
 
 	running sync.Mutex
 	mu      sync.Mutex
 	lost    map[string]journal.Lost // by the ids of sessions
 }
 
-func newRecovery(sessions *store.Store, opts *Options, log *slog.Logger) *recovery {
-	return &recovery{
+func newRecovery(sessions *store.Store, opts *Options, log *slog.Logger) *recoveryFlags {
+	return &recoveryFlags{
 		store: sessions, log: log, retention: opts.Retention, swept: make(chan struct{}, 1),
 		takesOver: opts.TakesOver, adopts: make(chan struct{}), lost: make(map[string]journal.Lost),
 	}
 }
 
 // adoptWith begins to resume sessions, by a.
-func (r *recovery) adoptWith(ctx context.Context, a store.Adopter) {
+func (r *recoveryFlags) adoptWith(ctx context.Context, a recovery.Adopter) {
 	r.adopter = a
 	close(r.adopts)
 	r.sweep(ctx, r.keeper)
@@ -49,7 +52,7 @@ func (r *recovery) adoptWith(ctx context.Context, a store.Adopter) {
 
 // sweep ends or resumes the sessions of processes that have died, and ends lost ones of this
 // process. After it, deleteOld deletes expired ones.
-func (r *recovery) sweep(ctx context.Context, k *lease.Keeper) (done bool) {
+func (r *recoveryFlags) sweep(ctx context.Context, k *lease.Keeper) (done bool) {
 	n, err := r.endLost(ctx, k, false)
 	if ctx.Err() != nil {
 		return false
@@ -70,16 +73,16 @@ func (r *recovery) sweep(ctx context.Context, k *lease.Keeper) (done bool) {
 
 // deleteOld deletes what is kept no longer, after each sweep, until ctx ends. The sweeps don't
 // wait for it: it may take minutes if much has piled up.
-func (r *recovery) deleteOld(ctx context.Context) {
+func (r *recoveryFlags) deleteOld(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-r.swept:
 		}
-		_, err := r.store.Expire(ctx, r.retention, time.Now())
+		_, err := r.store.Retention.Expire(ctx, r.retention, time.Now())
 		if err == nil {
-			_, err = r.store.CleanUp(ctx)
+			_, err = r.store.Retention.CleanUp(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
 			r.log.Warn("looking for sessions to delete", "err", err)
@@ -87,8 +90,8 @@ func (r *recovery) deleteOld(ctx context.Context) {
 	}
 }
 
-// recover is [store.Store.RecoverAs], once at a time. leave leaves the sessions of others.
-func (r *recovery) recover(ctx context.Context, k *lease.Keeper, leave bool, lost func(id string) *store.Record) (ended int, err error) {
+// recover is [store.Store.Recovery.RecoverAs], once at a time. leave leaves the sessions of others.
+func (r *recoveryFlags) recover(ctx context.Context, k *lease.Keeper, leave bool, lost func(id string) *record.Record) (ended int, err error) {
 	r.running.Lock()
 	defer r.running.Unlock()
 	if !leave {
@@ -96,14 +99,14 @@ func (r *recovery) recover(ctx context.Context, k *lease.Keeper, leave bool, los
 			return 0, err
 		}
 	}
-	return r.store.RecoverAs(ctx, k, store.RecoverOptions{Lost: lost, Adopter: r.adopter, Leave: leave})
+	return r.store.Recovery.RecoverAs(ctx, k, recovery.Options{Lost: lost, Adopter: r.adopter, Leave: leave})
 }
 
 // leavesOthers waits until it is known how the sessions of others are recovered. It reports
 // whether they are left to another process, which resumes them.
-func (r *recovery) leavesOthers(ctx context.Context) (bool, error) {
+func (r *recoveryFlags) leavesOthers(ctx context.Context) (bool, error) {
 	if !r.takesOver {
-		return r.store.Leases().TakenOver(ctx)
+		return r.store.Leases.TakenOver(ctx)
 	}
 	select {
 	case <-r.adopts:
@@ -113,14 +116,14 @@ func (r *recovery) leavesOthers(ctx context.Context) (bool, error) {
 	}
 }
 
-func (r *recovery) lose(l journal.Lost) {
+func (r *recoveryFlags) lose(l journal.Lost) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.lost[l.ID] = l
 }
 
 // left reports whether a lost session has not ended.
-func (r *recovery) left() bool {
+func (r *recoveryFlags) left() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.lost) > 0
@@ -128,17 +131,17 @@ func (r *recovery) left() bool {
 
 // endLost ends the lost sessions of this process of which nothing is on its way, and the
 // sessions of processes that have died. leave leaves the latter.
-func (r *recovery) endLost(ctx context.Context, k *lease.Keeper, leave bool) (ended int, err error) {
+func (r *recoveryFlags) endLost(ctx context.Context, k *lease.Keeper, leave bool) (ended int, err error) {
 	r.mu.Lock()
 	all := maps.Clone(r.lost)
 	r.mu.Unlock()
-	ends := make(map[string]*store.Record)
+	ends := make(map[string]*record.Record)
 	for id, l := range all {
 		if l.Settled() {
 			ends[id] = l.End()
 		}
 	}
-	if ended, err = r.recover(ctx, k, leave, func(id string) *store.Record { return ends[id] }); err != nil {
+	if ended, err = r.recover(ctx, k, leave, func(id string) *record.Record { return ends[id] }); err != nil {
 		return ended, err
 	}
 	r.mu.Lock()
@@ -154,7 +157,7 @@ const belowPause = 100 * time.Millisecond
 
 // endBelow returns once the lost sessions below that of a journal have ended: a session ends
 // after those below it. What is on its way there is stored before the end above.
-func (r *recovery) endBelow(j *journal.Journal) error {
+func (r *recoveryFlags) endBelow(j *journal.Journal) error {
 	if !r.lostBelow(j.Path) {
 		return nil
 	}
@@ -176,7 +179,7 @@ func (r *recovery) endBelow(j *journal.Journal) error {
 	}
 }
 
-func (r *recovery) lostBelow(path event.Path) bool {
+func (r *recoveryFlags) lostBelow(path event.Path) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, l := range r.lost {

@@ -11,7 +11,7 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -33,13 +33,13 @@ func TestRepeatedCall(t *testing.T) {
 	out := s.Prompt(t.Context(), "go")
 	e.end(s, out)
 	repeated, ok := errors.AsType[*session.RepeatedCallError](out.Err)
-	if !ok || out.Status != store.Failed || repeated.Tool != "a" || repeated.Times != 4 || ran != 2 {
+	if !ok || out.Status != record.Failed || repeated.Tool != "a" || repeated.Times != 4 || ran != 2 {
 		t.Fatalf("after %d calls that ran: %+v", ran, out)
 	}
 	if !strings.Contains(out.Err.Error(), `a {"v":"x","n":[1,{"b":2,"a":1.0}]} 4 times in a row`) {
 		t.Errorf("the error does not name the call: %v", out.Err)
 	}
-	messages, err := e.Store().Messages(t.Context(), s.ID())
+	messages, err := e.Store().Transcripts.Messages(t.Context(), s.ID())
 	if err != nil || len(messages) != 9 {
 		t.Fatalf("%d messages, %v", len(messages), err)
 	}
@@ -83,7 +83,7 @@ func TestNotRepeated(t *testing.T) {
 			s := e.open(session.Spec{Tools: []tool.Tool{echo("a"), echo("b"), &polling{echo("wait")}}, MaxSteps: 20})
 			out := s.Prompt(t.Context(), "go")
 			e.end(s, out)
-			messages, err := e.Store().Messages(t.Context(), s.ID())
+			messages, err := e.Store().Transcripts.Messages(t.Context(), s.ID())
 			if err != nil || out.Text != "done" {
 				t.Fatalf("%+v, %v", out, err)
 			}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/permission"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/log"
 	"github.com/agentworker/worker/session/toolcall"
 	"github.com/agentworker/worker/tool"
 )
@@ -57,7 +57,7 @@ func (t *turn) finishStep() error {
 	t.call.offered() // a fork of the conversation begins with these
 	all := make([]*toolcall.Call, len(step.Calls))
 	for i, c := range step.Calls {
-		all[i] = s.calls.CutOff(c, step.MessageID, step.Results[i], t.before.calls[c.ID], store.Repeat)
+		all[i] = s.calls.CutOff(c, step.MessageID, step.Results[i], t.before.calls[c.ID], log.Repeat)
 	}
 	return t.act(ctx, all, step.MessageID, t.before.steps)
 }

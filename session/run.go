@@ -8,7 +8,7 @@ import (
 
 	"github.com/agentworker/worker/session/inbox"
 	"github.com/agentworker/worker/session/lifetime"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 )
 
 // Prompt gives the session a prompt and runs the loop until the model has answered. It blocks
@@ -35,7 +35,7 @@ func (t *turn) open() error {
 	if err := t.context().Err(); err != nil {
 		return err
 	}
-	if err := s.log.Become(store.Running); err != nil {
+	if err := s.log.Become(record.Running); err != nil {
 		return err
 	}
 	if t.before != nil {
@@ -47,7 +47,7 @@ func (t *turn) open() error {
 		return err
 	}
 	s.talk.BeginTask()
-	t.read([]inbox.Message{{ID: cmp.Or(s.first.id, store.NewID("msg")), Text: resident + s.usage.prompt(t.prompt)}})
+	t.read([]inbox.Message{{ID: cmp.Or(s.first.id, record.NewID("msg")), Text: resident + s.usage.prompt(t.prompt)}})
 	s.first.id = ""
 	t.announce()
 	return nil
@@ -84,28 +84,28 @@ func (t *turn) stopClocks() {
 
 // end notes how the turn has ended.
 func (t *turn) end(text string, err error) {
-	t.out = Outcome{Status: store.Completed, Text: text, Stop: t.stop, OutOfSteps: t.final}
+	t.out = Outcome{Status: record.Completed, Text: text, Stop: t.stop, OutOfSteps: t.final}
 	out := &t.out
 	if err == nil {
 		return
 	}
-	out.Status, out.Text, out.Err = store.Failed, "", err
+	out.Status, out.Text, out.Err = record.Failed, "", err
 	if t.context().Err() != nil {
 		out.Err = context.Cause(t.context())
 		switch {
 		case errors.As(out.Err, new(*lifetime.TimeLimitError)), errors.As(out.Err, new(*lifetime.StalledError)):
-			out.Status = store.TimedOut
+			out.Status = record.TimedOut
 			if bus := t.s.p.Bus; bus.Health().Stopped {
 				out.Err = fmt.Errorf("%w%s", out.Err, bus.Health().Diagnosis)
 			}
 		case out.Err == context.Canceled: // without a reason
-			out.Status, out.Err = store.Cancelled, errors.New("the task was cancelled")
+			out.Status, out.Err = record.Cancelled, errors.New("the task was cancelled")
 		case errors.Is(out.Err, context.Canceled):
-			out.Status, out.Err = store.Cancelled, fmt.Errorf("the task was cancelled: %w", out.Err)
+			out.Status, out.Err = record.Cancelled, fmt.Errorf("the task was cancelled: %w", out.Err)
 		}
 	}
 	if broken := t.s.log.Err(); broken != nil {
-		out.Status, out.Err = store.Failed, broken
+		out.Status, out.Err = record.Failed, broken
 	}
 	out.Partial = t.partial
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/session"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/retention"
 )
 
 // TestForeignSchema: a record of another schema is refused, and so is a damaged one. Both errors
@@ -25,10 +25,10 @@ func TestForeignSchema(t *testing.T) {
 			if _, err := e.bus.JetStream().Publish(t.Context(), "$KV.AGENT_SESSIONS.ws.ses_x", []byte(tt.record)); err != nil {
 				t.Fatal(err)
 			}
-			_, get := e.Store().Get(t.Context(), "ses_x")
-			_, list := e.Store().List(t.Context())
-			_, recover := e.Store().Recover(t.Context())
-			_, expire := e.Store().Expire(t.Context(), store.Retention{Age: 1}, time.Now())
+			_, get := e.Store().Index.Get(t.Context(), "ses_x")
+			_, list := e.Store().Index.List(t.Context())
+			_, recover := e.Store().Recovery.Recover(t.Context())
+			_, expire := e.Store().Retention.Expire(t.Context(), retention.Limits{Age: 1}, time.Now())
 			for what, err := range map[string]error{"Get": get, "Recover": recover, "Expire": expire} {
 				if err == nil || !strings.Contains(err.Error(), tt.want) {
 					t.Errorf("%s: %v, want %q", what, err, tt.want)

@@ -10,13 +10,14 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/inbox"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
+	"github.com/agentworker/worker/session/requests"
 	"github.com/agentworker/worker/tool"
 )
 
 // message is a message to a session.
-func message(s *session.Session, id string, interrupt bool) store.SendRequest {
-	return store.SendRequest{SessionID: s.ID(), MessageID: id, Text: "text of " + id, Interrupt: interrupt}
+func message(s *session.Session, id string, interrupt bool) requests.SendRequest {
+	return requests.SendRequest{SessionID: s.ID(), MessageID: id, Text: "text of " + id, Interrupt: interrupt}
 }
 
 // texts are the user's texts of a conversation.
@@ -33,7 +34,7 @@ func texts(messages []model.Message) string {
 // told are the same messages in the stored conversation.
 func (e *env) told(s *session.Session) string {
 	e.t.Helper()
-	messages, err := e.Store().Messages(e.t.Context(), s.ID())
+	messages, err := e.Store().Transcripts.Messages(e.t.Context(), s.ID())
 	if err != nil {
 		e.t.Fatal(err)
 	}
@@ -50,7 +51,7 @@ func TestSend(t *testing.T) {
 	var s *session.Session
 	var e *env
 	send := func(id string) {
-		if _, err := e.Store().Send(t.Context(), message(s, id, false)); err != nil {
+		if _, err := e.Store().Requests.Send(t.Context(), message(s, id, false)); err != nil {
 			t.Error(err)
 		}
 	}
@@ -72,10 +73,10 @@ func TestSend(t *testing.T) {
 	}, nil)
 	s = e.open(session.Spec{Tools: []tool.Tool{work}})
 	out := s.Prompt(t.Context(), "go")
-	if err := s.Send(message(s, "late", false)); !errors.Is(err, store.ErrConcludes) {
+	if err := s.Send(message(s, "late", false)); !errors.Is(err, requests.ErrConcludes) {
 		t.Errorf("a message behind the answer: %v", err)
 	}
-	if _, err := e.Store().Send(t.Context(), message(s, "late", false)); !errors.Is(err, store.ErrConcludes) {
+	if _, err := e.Store().Requests.Send(t.Context(), message(s, "late", false)); !errors.Is(err, requests.ErrConcludes) {
 		t.Errorf("the same by the store: %v", err)
 	}
 	e.end(s, out)
@@ -85,11 +86,11 @@ func TestSend(t *testing.T) {
 	if got, want := e.told(s), "go, text of one, text of two, text of three"; got != want {
 		t.Errorf("stored %q, want %q", got, want)
 	}
-	if err := s.Send(message(s, "late", false)); !errors.Is(err, store.ErrEnded) {
+	if err := s.Send(message(s, "late", false)); !errors.Is(err, record.ErrEnded) {
 		t.Errorf("a message after the end: %v", err)
 	}
-	var ended *store.EndedError
-	if _, err := e.Store().Send(t.Context(), message(s, "late", false)); !errors.As(err, &ended) {
+	var ended *record.EndedError
+	if _, err := e.Store().Requests.Send(t.Context(), message(s, "late", false)); !errors.As(err, &ended) {
 		t.Errorf("the same by the store: %v", err)
 	}
 }
@@ -99,7 +100,7 @@ func TestSend(t *testing.T) {
 func TestSendInterrupts(t *testing.T) {
 	var s *session.Session
 	interrupt := func() {
-		for _, m := range []store.SendRequest{message(s, "dropped", false), message(s, "first", true), message(s, "second", false)} {
+		for _, m := range []requests.SendRequest{message(s, "dropped", false), message(s, "first", true), message(s, "second", false)} {
 			if err := s.Send(m); err != nil {
 				t.Error(err)
 			}
@@ -175,12 +176,12 @@ func TestSendUnread(t *testing.T) {
 	if err := caller.Send(message(caller, "x", false)); err == nil {
 		t.Error("a caller's session took a message")
 	}
-	if err := caller.End(store.Completed, nil); err != nil {
+	if err := caller.End(record.Completed, nil); err != nil {
 		t.Fatal(err)
 	}
 
 	last := newEnv(t, turns{calls(call("1", "echo", "x")), func(ctx context.Context, req *model.Request, yield func(model.Part, error) bool) {
-		if err := s.Send(message(s, "x", true)); !errors.Is(err, store.ErrConcludes) {
+		if err := s.Send(message(s, "x", true)); !errors.Is(err, requests.ErrConcludes) {
 			t.Errorf("a message in the last step: %v", err)
 		}
 		say("done")(ctx, req, yield)

@@ -15,8 +15,10 @@ import (
 	"github.com/agentworker/worker/session/inbox"
 	"github.com/agentworker/worker/session/journal"
 	"github.com/agentworker/worker/session/lifetime"
+	"github.com/agentworker/worker/session/log"
 	"github.com/agentworker/worker/session/notes"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
+	"github.com/agentworker/worker/session/requests"
 	"github.com/agentworker/worker/session/toolcall"
 	"github.com/agentworker/worker/tool"
 )
@@ -77,7 +79,7 @@ func (s *Session) Done() <-chan struct{} { return s.done }
 func (s *Session) Agent() string { return s.log.Agent() }
 
 // Record returns a copy of the session's record.
-func (s *Session) Record() store.Record { return s.log.Record() }
+func (s *Session) Record() record.Record { return s.log.Record() }
 
 // Budget returns what bounds the session: its own budget, or that of a session above; nil
 // means nothing does.
@@ -95,13 +97,13 @@ func (s *Session) Readable(path string) bool { return s.calls.ReadableFile(path)
 func (s *Session) Denied(value permission.Value) error { return s.calls.Denied(value) }
 
 // SetWorktree notes what has become of the session's worktree.
-func (s *Session) SetWorktree(w store.Worktree) error {
-	return s.log.Set(func(r *store.Record) { r.Worktree = &w })
+func (s *Session) SetWorktree(w record.Worktree) error {
+	return s.log.Set(func(r *record.Record) { r.Worktree = &w })
 }
 
 // SetEvidence notes the places that the session's answer names.
-func (s *Session) SetEvidence(evidence []store.Evidence) error {
-	return s.log.Set(func(r *store.Record) { r.Work.Evidence = evidence })
+func (s *Session) SetEvidence(evidence []record.Evidence) error {
+	return s.log.Set(func(r *record.Record) { r.Work.Evidence = evidence })
 }
 
 // StateText is the plan and the todos that the session has noted, as a model reads them. Empty
@@ -136,8 +138,8 @@ func (s *Session) Call(ctx context.Context, name string, args json.RawMessage) (
 // prepared is prepared from args.
 func (s *Session) Do(ctx context.Context, name string, args json.RawMessage, prepared tool.Prepared) (CallResult, error) {
 	call := &toolcall.Call{
-		ToolCall:  model.ToolCall{ID: store.NewID("call"), Name: name, Arguments: string(args)},
-		MessageID: store.NewID("msg"),
+		ToolCall:  model.ToolCall{ID: record.NewID("call"), Name: name, Arguments: string(args)},
+		MessageID: record.NewID("msg"),
 		Prepared:  prepared,
 	}
 	call.Answered = func() { s.answered(call) }
@@ -158,10 +160,10 @@ func (s *Session) beginCall(call *toolcall.Call) error {
 		return err
 	}
 	var step int
-	err := s.log.Update(func(r *store.Record) error {
+	err := s.log.Update(func(r *record.Record) error {
 		r.Steps++
 		step = r.Steps
-		return r.Transition(store.Running, nil, time.Now().UTC())
+		return r.Transition(record.Running, nil, time.Now().UTC())
 	})
 	if err != nil {
 		s.life.EndCall()
@@ -174,7 +176,7 @@ func (s *Session) beginCall(call *toolcall.Call) error {
 
 // answered ends a call of a caller, whose outcome is published.
 func (s *Session) answered(call *toolcall.Call) {
-	s.log.Publish(event.TurnComplete{Message: event.TurnMessage{ID: store.ResultsID(call.MessageID), Text: call.Result().Text}})
+	s.log.Publish(event.TurnComplete{Message: event.TurnMessage{ID: log.ResultsID(call.MessageID), Text: call.Result().Text}})
 	s.callsMu.Lock()
 	defer s.callsMu.Unlock()
 	if s.life.EndCall() {
@@ -190,19 +192,19 @@ func (s *Session) enterCall() error {
 }
 
 // Assign notes that the session has another task or role. Its model gets a message about it.
-func (s *Session) Assign(a store.Assignment) {
+func (s *Session) Assign(a requests.Assignment) {
 	s.log.Publish(a.Event())
-	_ = s.log.Set(func(r *store.Record) { a.Apply(r) })
+	_ = s.log.Set(func(r *record.Record) { r.Assign(a.Event()) })
 }
 
 // AskedFor notes that somebody asks for work of the session, before its model reads the
 // message. The note is on its way to the store when AskedFor returns.
-func (s *Session) AskedFor(by store.Person) {
-	if by == store.NoPerson || slices.Contains(s.Record().AskedBy, by) {
+func (s *Session) AskedFor(by record.Person) {
+	if by == record.NoPerson || slices.Contains(s.Record().AskedBy, by) {
 		return
 	}
-	s.log.Append(store.AskedEntry(by))
-	_ = s.log.Set(func(r *store.Record) { r.AskedBy = store.AddPerson(r.AskedBy, by) })
+	s.log.Append(log.AskedEntry(by))
+	_ = s.log.Set(func(r *record.Record) { r.AskedBy = record.AddPerson(r.AskedBy, by) })
 }
 
 // firstPrompt is what a session's first turn does before its first model call.
@@ -216,8 +218,8 @@ type firstPrompt struct {
 type before struct {
 	steps  int
 	worked time.Duration
-	answer *string     // the result of its turn; nil means that the turn goes on
-	step   *store.Step // in which it was cut off; nil means in none
+	answer *string   // the result of its turn; nil means that the turn goes on
+	step   *log.Step // in which it was cut off; nil means in none
 
 	calls map[string]tool.Tool // the rest of calls of that step, by their ids: they are not made anew
 }

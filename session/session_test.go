@@ -13,7 +13,7 @@ import (
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -30,7 +30,7 @@ func TestTurn(t *testing.T) {
 	s := e.open(session.Spec{System: "be good", Tools: []tool.Tool{echo("a"), echo("b")}})
 	out := s.Prompt(t.Context(), "go")
 	e.end(s, out)
-	if out.Status != store.Completed || out.Text != "done" || out.Err != nil {
+	if out.Status != record.Completed || out.Text != "done" || out.Err != nil {
 		t.Fatalf("outcome %+v", out)
 	}
 	want := []model.Message{
@@ -43,7 +43,7 @@ func TestTurn(t *testing.T) {
 	if got := fmt.Sprint(seen.Messages); got != fmt.Sprint(want) || seen.System != "be good" || len(seen.Tools) != 2 {
 		t.Errorf("the second call got %s\nwant %v", got, want)
 	}
-	stored, err := e.Store().Messages(t.Context(), s.ID())
+	stored, err := e.Store().Transcripts.Messages(t.Context(), s.ID())
 	if err != nil || len(stored) != 4 || stored[3].Text != "done" {
 		t.Errorf("stored messages: %d, %v", len(stored), err)
 	}
@@ -53,11 +53,11 @@ func TestTurn(t *testing.T) {
 	if got != wantEvents {
 		t.Errorf("events:\n%s\nwant:\n%s", got, wantEvents)
 	}
-	r, err := e.Store().Get(t.Context(), s.ID())
+	r, err := e.Store().Index.Get(t.Context(), s.ID())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Status != store.Completed || r.Steps != 2 || r.Usage.InputTokens != 15 || r.Usage.OutputTokens != 3 ||
+	if r.Status != record.Completed || r.Steps != 2 || r.Usage.InputTokens != 15 || r.Usage.OutputTokens != 3 ||
 		r.StartedAt.IsZero() || r.EndedAt.Before(r.StartedAt) || r.BootID == "" {
 		t.Errorf("record %+v", r)
 	}
@@ -140,18 +140,18 @@ func TestRetry(t *testing.T) {
 func TestStoreGet(t *testing.T) {
 	e := newEnv(t, turns{say("ok")}, nil)
 	a, b := e.open(session.Spec{}), e.open(session.Spec{})
-	if r, err := e.Store().Get(t.Context(), a.ID()[:10]); err != nil || r.ID != a.ID() {
+	if r, err := e.Store().Index.Get(t.Context(), a.ID()[:10]); err != nil || r.ID != a.ID() {
 		t.Errorf("by the start of its id: %v, %v", r, err)
 	}
-	if _, err := e.Store().Get(t.Context(), "ses_"); err == nil || !strings.Contains(err.Error(), "give more") {
+	if _, err := e.Store().Index.Get(t.Context(), "ses_"); err == nil || !strings.Contains(err.Error(), "give more") {
 		t.Errorf("by a start that two ids have: %v", err)
 	}
 	for _, id := range []string{"", "nope", "a.b", "*", ">", "a b"} {
-		if r, err := e.Store().Get(t.Context(), id); !errors.Is(err, store.ErrNotFound) {
+		if r, err := e.Store().Index.Get(t.Context(), id); !errors.Is(err, record.ErrNotFound) {
 			t.Errorf("Get(%q) = %v, %v, want ErrNotFound", id, r, err)
 		}
 	}
-	records, err := e.Store().List(t.Context())
+	records, err := e.Store().Index.List(t.Context())
 	if err != nil || len(records) != 2 || records[0].ID != b.ID() {
 		t.Errorf("List: %d records, %v", len(records), err)
 	}
@@ -167,7 +167,7 @@ func TestStoreGet(t *testing.T) {
 	if _, err := kv.Put(t.Context(), "ws."+b.ID(), data); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.Store().Get(t.Context(), b.ID()); err == nil || !strings.Contains(err.Error(), "another version of the worker (schema 99, this one reads 1)") {
+	if _, err := e.Store().Index.Get(t.Context(), b.ID()); err == nil || !strings.Contains(err.Error(), "another version of the worker (schema 99, this one reads 1)") {
 		t.Errorf("a record of schema 99: %v", err)
 	}
 }

@@ -9,13 +9,15 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session/gate"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/log"
+	"github.com/agentworker/worker/session/record"
+	"github.com/agentworker/worker/session/recovery"
 	"github.com/agentworker/worker/tool"
 )
 
 // Spec says what session to open.
 type Spec struct {
-	ID              string   // one of [store.NewID] or [store.NextRun]; empty means a new one
+	ID              string   // one of [record.NewID] or [record.ResumedID]; empty means a new one
 	Parent          *Session // nil means a root
 	ParentMessageID string
 	ParentCallID    string // the call of that message which opens the session
@@ -24,10 +26,10 @@ type Spec struct {
 	System          string // the system prompt
 	Label           string // its name in lists, if it has another one than Description
 
-	AskedBy     store.Person    // the person who asks for the work of a root; empty means unknown
+	AskedBy     record.Person   // the person who asks for the work of a root; empty means unknown
 	Metadata    json.RawMessage // a JSON object from the caller, which is kept; may be nil
 	Traceparent string          // the caller's place in a trace, as in package tracecontext; empty means the parent's
-	Warnings    []string        // see [store.Record]
+	Warnings    []string        // see [record.Record]
 
 	// Models are names of models, the best first. The session gets the first that is
 	// available; a warning gives the reason for each that was passed over. If none is
@@ -49,19 +51,19 @@ type Spec struct {
 	// is ended by its caller.
 	Lasting bool
 
-	Nested bool // as in [store.Record]
+	Nested bool // as in [record.Record]
 
 	Fork *Fork // the conversation with which the session begins, and its system prompt; may be nil
 
 	// Resumes is the session that this one resumes; nil means none. Terms says how the session
-	// is called, for whoever resumes it: its log has it ([store.State]).
+	// is called, for whoever resumes it: its log has it ([log.State]).
 	Resumes *Resumed
 	Terms   json.RawMessage
 
 	// Claimed is a session that this process has claimed after its own process had died: it is
 	// resumed, and its record counts. Task is the index of its task among the messages of
 	// Resumes. nil means a new session.
-	Claimed *store.Taken
+	Claimed *recovery.Claimed
 	Task    int
 
 	Tools   []tool.Tool
@@ -94,7 +96,7 @@ type Spec struct {
 	// Paths is what paths of the session's tools are relative to, and Worktree its git
 	// worktree. nil means those of the parent, and for a root the workspace.
 	Paths    *permission.Workspace
-	Worktree *store.Worktree
+	Worktree *record.Worktree
 
 	// ResidentFile is a file that read_file shows before the first prompt. Its path is
 	// slash-separated, relative to Paths, and without links. The session is warned of others
@@ -109,7 +111,7 @@ type Spec struct {
 	Detached bool
 
 	// Cleanup says that the session is deleted once its result was delivered
-	// ([store.Store.CleanUp]). Its parent is a caller's session.
+	// ([retention.Retention.CleanUp]). Its parent is a caller's session.
 	Cleanup bool
 
 	// Budget bounds the session and those below it; nil means that of the parent.
@@ -145,9 +147,9 @@ type Fork struct {
 // the session itself.
 type Resumed struct {
 	ID       string
-	Path     event.Path       // its own: whoever has asked for it has asked for the new one, too
-	Model    string           // the name of the model that has run it
-	Messages []*store.Message // its conversation, with an outcome for each call
+	Path     event.Path     // its own: whoever has asked for it has asked for the new one, too
+	Model    string         // the name of the model that has run it
+	Messages []*log.Message // its conversation, with an outcome for each call
 
 	// MessageID is the id of the first prompt, which [Session.Send] then ignores; empty means
 	// a new one.

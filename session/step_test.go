@@ -11,7 +11,7 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -84,7 +84,7 @@ func TestPrepared(t *testing.T) {
 	e.static.rules = permission.MustRuleset(rule("*", "*", permission.Allow), rule("read", "secret", permission.Deny))
 	s := e.open(session.Spec{Tools: []tool.Tool{r}})
 	e.end(s, s.Prompt(t.Context(), "go"))
-	messages, err := e.Store().Messages(t.Context(), s.ID())
+	messages, err := e.Store().Transcripts.Messages(t.Context(), s.ID())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestPrepared(t *testing.T) {
 			t.Errorf("%s: %+v, %v", value, res, err)
 		}
 	}
-	if err := caller.End(store.Completed, nil); err != nil {
+	if err := caller.End(record.Completed, nil); err != nil {
 		t.Fatal(err)
 	}
 	if r.read.Load() != 2 {

@@ -13,6 +13,7 @@ import (
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/lease"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/tool"
 )
@@ -77,11 +78,11 @@ func TestStop(t *testing.T) {
 				outcome <- out
 			}
 			stopped := make(chan struct{})
-			var record *store.Record
+			var rec *record.Record
 			var err error
 			stop := func() {
 				defer close(stopped)
-				record, err = other.Store().Stop(t.Context(), s.ID(), "alice")
+				rec, err = other.Store().Recovery.Stop(t.Context(), s.ID(), "alice")
 			}
 			if at.wait != nil {
 				go prompt()
@@ -96,17 +97,17 @@ func TestStop(t *testing.T) {
 				prompt()
 				<-stopped
 			}
-			if err != nil || record.Status != store.Cancelled || !record.Closed || !strings.Contains(record.Error, "stopped by alice") {
-				t.Fatalf("record %+v, %v, want it cancelled by alice", record, err)
+			if err != nil || rec.Status != record.Cancelled || !rec.Closed || !strings.Contains(rec.Error, "stopped by alice") {
+				t.Fatalf("record %+v, %v, want it cancelled by alice", rec, err)
 			}
-			if out := <-outcome; out.Status != store.Cancelled {
+			if out := <-outcome; out.Status != record.Cancelled {
 				t.Errorf("outcome %+v", out)
 			}
 			if events := e.events(s); ends(events) != 1 || events[len(events)-1] != (event.SessionEnd{Status: "cancelled"}) {
 				t.Errorf("events %v", events)
 			}
-			ended := new(store.EndedError)
-			if _, err = other.Store().Stop(t.Context(), s.ID(), "bob"); !errors.As(err, &ended) || !errors.Is(err, store.ErrEnded) || ended.Record.ID != s.ID() {
+			ended := new(record.EndedError)
+			if _, err = other.Store().Recovery.Stop(t.Context(), s.ID(), "bob"); !errors.As(err, &ended) || !errors.Is(err, record.ErrEnded) || ended.Record.ID != s.ID() {
 				t.Errorf("a second stop: %v, want that it has ended", err)
 			}
 		})
@@ -132,9 +133,9 @@ func TestStopCaller(t *testing.T) {
 		result <- res
 	}()
 	<-runs
-	record, err := e.Store().Stop(t.Context(), root.ID(), "alice")
-	if err != nil || record.Status != store.Cancelled || !record.Closed {
-		t.Fatalf("record %+v, %v", record, err)
+	rec, err := e.Store().Recovery.Stop(t.Context(), root.ID(), "alice")
+	if err != nil || rec.Status != record.Cancelled || !rec.Closed {
+		t.Fatalf("record %+v, %v", rec, err)
 	}
 	if res := <-result; !res.IsError || !strings.Contains(res.Text, "stopped by alice") {
 		t.Errorf("the call that ran: %+v", res)
@@ -153,13 +154,13 @@ func TestStopPrompted(t *testing.T) {
 	outcome := make(chan session.Outcome, 1)
 	go func() { outcome <- s.Prompt(t.Context(), "go") }()
 	<-asked
-	record, err := e.Store().Stop(t.Context(), s.ID(), "alice")
-	if err != nil || record.Status != store.Cancelled || !record.Closed {
-		t.Fatalf("record %+v, %v", record, err)
+	rec, err := e.Store().Recovery.Stop(t.Context(), s.ID(), "alice")
+	if err != nil || rec.Status != record.Cancelled || !rec.Closed {
+		t.Fatalf("record %+v, %v", rec, err)
 	}
 	<-s.Done()
 	for _, out := range []session.Outcome{<-outcome, s.Prompt(t.Context(), "go on")} {
-		if out.Status != store.Cancelled || !strings.Contains(out.Err.Error(), "stopped by alice") {
+		if out.Status != record.Cancelled || !strings.Contains(out.Err.Error(), "stopped by alice") {
 			t.Errorf("outcome %+v", out)
 		}
 	}
@@ -188,7 +189,7 @@ func TestSettle(t *testing.T) {
 	if newest, err := e.bus.Newest(t.Context()); err != nil || seq == 0 || seq > newest {
 		t.Errorf("the number of the event is %d of %d, %v", seq, newest, err)
 	}
-	if err := s.End(store.Cancelled, nil); err != nil {
+	if err := s.End(record.Cancelled, nil); err != nil {
 		t.Error(err)
 	}
 }
@@ -215,30 +216,30 @@ func TestStopForced(t *testing.T) {
 		t.Fatal(err)
 	}
 	stops := e.process(turns{say("ok")}).Store()
-	stops.ForceStops(time.Millisecond)
-	record, err := stops.Stop(t.Context(), root.ID(), "alice")
-	if err != nil || record.Status != store.Cancelled || !record.Closed || !strings.Contains(record.Error, "stopped by alice; its process did not end it in time") {
-		t.Errorf("record %+v, %v", record, err)
+	stops.Recovery.ForceStops(time.Millisecond)
+	rec, err := stops.Recovery.Stop(t.Context(), root.ID(), "alice")
+	if err != nil || rec.Status != record.Cancelled || !rec.Closed || !strings.Contains(rec.Error, "stopped by alice; its process did not end it in time") {
+		t.Errorf("record %+v, %v", rec, err)
 	}
 	late, err := runs.Open(t.Context(), session.Spec{Agent: "agent", Parent: root}) // in most runs its process does not know of it yet
 	if err == nil {
-		if err := late.End(store.Completed, nil); !errors.Is(err, store.ErrEnded) || !strings.Contains(err.Error(), "interrupted") {
+		if err := late.End(record.Completed, nil); !errors.Is(err, record.ErrEnded) || !strings.Contains(err.Error(), "interrupted") {
 			t.Errorf("ending what has begun below it: %v", err)
 		}
 		for entry, err := range e.bus.Log(t.Context(), late.Path()) {
 			t.Errorf("the log of what has begun below it has a %s, %v", entry.Kind, err)
 		}
 		session.Sweep(t.Context(), runs.Manager)
-		if r, err := stops.Get(t.Context(), late.ID()); !errors.Is(err, store.ErrNotFound) {
+		if r, err := stops.Index.Get(t.Context(), late.ID()); !errors.Is(err, record.ErrNotFound) {
 			t.Errorf("what has begun below it: %+v, %v", r, err)
 		}
-	} else if !errors.Is(err, store.ErrEnded) {
+	} else if !errors.Is(err, record.ErrEnded) {
 		t.Errorf("beginning another one below it: %v", err)
 	}
 	close(let)
 	out := <-outcome
 	for _, s := range []*session.Session{child, root} {
-		if err := s.End(out.Status, out.Err); !errors.Is(err, store.ErrEnded) {
+		if err := s.End(out.Status, out.Err); !errors.Is(err, record.ErrEnded) {
 			t.Errorf("ending it once more: %v", err)
 		}
 		checkForced(t, e.bus, stops, s.Path())
@@ -246,7 +247,7 @@ func TestStopForced(t *testing.T) {
 	if r := e.stored(free.ID()); r.Status.Ended() {
 		t.Errorf("a detached one below it is %s", r.Status)
 	}
-	if err := free.End(store.Completed, nil); err != nil {
+	if err := free.End(record.Completed, nil); err != nil {
 		t.Error(err)
 	}
 }
@@ -266,7 +267,7 @@ func checkForced(t *testing.T, bus *eventbus.Bus, sessions *store.Store, path ev
 	if ends != 1 || last != (event.SessionEnd{}).Type() {
 		t.Errorf("its log has %d ends, and the last entry is %s", ends, last)
 	}
-	if r, err := sessions.Get(t.Context(), path[len(path)-1].SessionID); err != nil || r.Status != store.Cancelled || !r.Closed {
+	if r, err := sessions.Index.Get(t.Context(), path[len(path)-1].SessionID); err != nil || r.Status != record.Cancelled || !r.Closed {
 		t.Errorf("its record is %+v, %v", r, err)
 	}
 }
@@ -287,13 +288,13 @@ func TestStopForcedKilled(t *testing.T) {
 		}
 	}
 	for _, s := range []*session.Session{child, root} {
-		if err := s.End(store.Completed, nil); !errors.Is(err, store.ErrEnded) {
+		if err := s.End(record.Completed, nil); !errors.Is(err, record.ErrEnded) {
 			t.Errorf("ending it: %v", err)
 		}
 	}
 	session.Sweep(t.Context(), runs.Manager)
 	for _, s := range []*session.Session{root, child} {
-		if r := e.stored(s.ID()); r.Status != store.Interrupted || !r.Closed {
+		if r := e.stored(s.ID()); r.Status != record.Interrupted || !r.Closed {
 			t.Errorf("its record is %+v", r)
 		}
 	}
@@ -318,7 +319,7 @@ func TestStopForcedKilled(t *testing.T) {
 // TestStopUnknown: what can't be stopped is told apart.
 func TestStopUnknown(t *testing.T) {
 	e := newEnv(t, turns{say("ok")}, nil)
-	if _, err := e.Store().Stop(t.Context(), "ses_none", "alice"); !errors.Is(err, store.ErrNotFound) {
+	if _, err := e.Store().Recovery.Stop(t.Context(), "ses_none", "alice"); !errors.Is(err, record.ErrNotFound) {
 		t.Errorf("an unknown session: %v", err)
 	}
 	gone := e.process(turns{say("ok")})
@@ -326,11 +327,11 @@ func TestStopUnknown(t *testing.T) {
 	child := gone.open(session.Spec{Parent: root})
 	other := gone.open(session.Spec{})
 	e.expire(gone.Manager)
-	record, err := e.Store().Stop(t.Context(), root.ID(), "alice")
-	if err != nil || record.Status != store.Cancelled || !record.Closed || !strings.Contains(record.Error, "stopped by alice; its process has gone") {
-		t.Errorf("one whose process has died: %+v, %v, want it cancelled", record, err)
+	rec, err := e.Store().Recovery.Stop(t.Context(), root.ID(), "alice")
+	if err != nil || rec.Status != record.Cancelled || !rec.Closed || !strings.Contains(rec.Error, "stopped by alice; its process has gone") {
+		t.Errorf("one whose process has died: %+v, %v, want it cancelled", rec, err)
 	}
-	if r := e.stored(child.ID()); r.Status != store.Cancelled {
+	if r := e.stored(child.ID()); r.Status != record.Cancelled {
 		t.Errorf("its child: %+v", r)
 	}
 	if r := e.stored(other.ID()); r.Status.Ended() {
@@ -340,7 +341,7 @@ func TestStopUnknown(t *testing.T) {
 	e.putLease(session.BootID(gone.Manager), func(l *lease.Lease) { l.Ended = false })
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := e.Store().Stop(ctx, other.ID(), "alice"); err == nil {
+	if _, err := e.Store().Recovery.Stop(ctx, other.ID(), "alice"); err == nil {
 		t.Error("one whose process does not answer is stopped")
 	}
 }

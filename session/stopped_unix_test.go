@@ -16,6 +16,7 @@ import (
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/eventbus/natstest"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/session/store"
 )
 
@@ -40,7 +41,7 @@ func TestStoppedLeader(t *testing.T) {
 	natstest.StopProcess(t, leader.cmd.Process, syscall.SIGSTOP)
 	waited.stdin.Close() // its session ends meanwhile
 	leave()
-	err = left.End(store.Completed, nil)
+	err = left.End(record.Completed, nil)
 	if hint := fmt.Sprintf("kill -CONT %d", leader.cmd.Process.Pid); err == nil || !strings.Contains(err.Error(), hint) {
 		t.Errorf("ending a session while the leader is stopped: %v, want %s in it", err, hint)
 	}
@@ -53,12 +54,12 @@ func TestStoppedLeader(t *testing.T) {
 	}
 	later, err := manager.Open(t.Context(), session.Spec{}) // what is acknowledged after it
 	if err == nil {
-		err = later.End(store.Completed, nil)
+		err = later.End(record.Completed, nil)
 	}
 	if err != nil || !session.Sweep(t.Context(), manager) {
 		t.Error("the sweep has not looked at all", err)
 	}
-	if r, err := manager.Store().Get(t.Context(), left.ID()); err != nil || r.Status != store.Completed || !r.Closed {
+	if r, err := manager.Store().Index.Get(t.Context(), left.ID()); err != nil || r.Status != record.Completed || !r.Closed {
 		t.Errorf("its record is %+v, %v", r, err)
 	}
 }
@@ -75,8 +76,8 @@ func TestStopStopped(t *testing.T) {
 		t.Fatal(err)
 	}
 	natstest.StopProcess(t, p.cmd.Process, syscall.SIGSTOP)
-	sessions.ForceStops(time.Millisecond)
-	r, err := sessions.Stop(t.Context(), p.id, "alice")
+	sessions.Recovery.ForceStops(time.Millisecond)
+	r, err := sessions.Recovery.Stop(t.Context(), p.id, "alice")
 	if err != nil || !strings.Contains(r.Error, "stopped by alice; its process did not end it in time") {
 		t.Fatalf("record %+v, %v", r, err)
 	}

@@ -13,8 +13,9 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/session/gate"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -61,16 +62,16 @@ func testStoredBefore(t *testing.T, at eventbus.Options) {
 		calls(call("of the parent", "delegate", "x"))(ctx, req, yield)
 	}, say("ok")}
 	e = newEnvOn(t, at, m, func(o *session.Options) {
-		o.Approver = gate.ApproverFunc(func(_ context.Context, req *gate.Request) (store.Answer, error) {
+		o.Approver = gate.ApproverFunc(func(_ context.Context, req *gate.Request) (approval.Answer, error) {
 			stored(child.Path(), "tool_approval_required", req.ID)
-			return store.Answer{Verdict: store.ApproveOnce}, nil
+			return approval.Answer{Verdict: approval.ApproveOnce}, nil
 		})
 	})
 	e.static.rules = permission.MustRuleset(rule("*", "*", permission.Allow), rule("touch", "*", permission.Ask))
 	parent = e.open(session.Spec{Tools: []tool.Tool{delegating{delegate}}})
 	out := parent.Prompt(t.Context(), "go")
 	e.end(parent, out)
-	if out.Status != store.Completed {
+	if out.Status != record.Completed {
 		t.Errorf("outcome %+v", out)
 	}
 }

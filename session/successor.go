@@ -5,7 +5,8 @@ import (
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/session/conversation"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/log"
+	"github.com/agentworker/worker/session/record"
 )
 
 // Become has the session become another agent, in the same conversation, after the step that
@@ -32,12 +33,12 @@ func (s *Session) Become(spec Spec) error {
 	if named {
 		return fmt.Errorf("the session goes on as another agent already")
 	}
-	s.log.Append(store.AgentEntry(spec.Agent, m.Name(), spec.Terms))
+	s.log.Append(log.AgentEntry(spec.Agent, m.Name(), spec.Terms))
 	s.log.Publish(event.AgentChanged{Agent: spec.Agent, Before: s.Agent(), Model: m.Name()})
 	for _, text := range warnings {
 		s.log.Warn(text)
 	}
-	return s.log.Set(func(r *store.Record) { r.Agent, r.Model = spec.Agent, m.Name() })
+	return s.log.Set(func(r *record.Record) { r.Agent, r.Model = spec.Agent, m.Name() })
 }
 
 // AllTurns is the number of turns of a whole conversation.

@@ -10,7 +10,8 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session/inbox"
 	"github.com/agentworker/worker/session/lifetime"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/log"
+	"github.com/agentworker/worker/session/record"
 )
 
 // turn is one turn of a session, from [Session.newTurn] to the end of run or release. One
@@ -84,7 +85,7 @@ func (t *turn) watch() *lifetime.Watch {
 	if s.stall.limit == 0 {
 		end = nil
 	}
-	setStalled := func(stalled bool) { _ = s.log.Set(func(r *store.Record) { r.Stalled = stalled }) }
+	setStalled := func(stalled bool) { _ = s.log.Set(func(r *record.Record) { r.Stalled = stalled }) }
 	return lifetime.NewWatch(limit, end, func(idle time.Duration) {
 		setStalled(true)
 		s.log.Publish(event.Stalled{IdleMs: idle.Milliseconds(), StopsInMs: s.stall.limit.Milliseconds()})
@@ -94,7 +95,7 @@ func (t *turn) watch() *lifetime.Watch {
 // announce begins another message of the model.
 func (t *turn) announce() {
 	t.s.log.Status(event.StatusStreaming)
-	t.next = store.NewID("msg")
+	t.next = record.NewID("msg")
 }
 
 // read adds messages to the conversation.
@@ -114,17 +115,17 @@ func (s *Session) logMessage(m inbox.Message) {
 	if m.By != "" {
 		s.AskedFor(m.By)
 	}
-	s.log.Append(store.ToldEntry(m.ID, m.Text))
+	s.log.Append(log.MessageEntry(m.ID, m.Text))
 }
 
 // tell adds a message to the conversation that the session has for its model.
-func (t *turn) tell(text string) { t.read([]inbox.Message{{ID: store.NewID("msg"), Text: text}}) }
+func (t *turn) tell(text string) { t.read([]inbox.Message{{ID: record.NewID("msg"), Text: text}}) }
 
 // Outcome is how a turn of a session ended.
 type Outcome struct {
-	Status store.Status // Completed, Failed, Cancelled or TimedOut
-	Text   string       // the answer; empty unless Completed
-	Err    error        // why; nil if Completed
+	Status record.Status // Completed, Failed, Cancelled or TimedOut
+	Text   string        // the answer; empty unless Completed
+	Err    error         // why; nil if Completed
 
 	// Partial is the model's last text if the turn has not completed; empty means there is
 	// none.

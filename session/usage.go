@@ -11,7 +11,8 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session/journal"
 	"github.com/agentworker/worker/session/lifetime"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/log"
+	"github.com/agentworker/worker/session/record"
 )
 
 // Budget bounds what a session uses, and what those below it do. It is safe for
@@ -71,7 +72,7 @@ type budgetOwner struct{ log *journal.Journal }
 func (o budgetOwner) SayBudget(ev event.Budget) { o.log.Publish(ev) }
 
 // KeepBudget implements [BudgetOwner].
-func (o budgetOwner) KeepBudget(state json.RawMessage) { o.log.Append(store.BudgetEntry(state)) }
+func (o budgetOwner) KeepBudget(state json.RawMessage) { o.log.Append(log.BudgetEntry(state)) }
 
 // usage counts what a session uses, and keeps it within its budget. It is safe for concurrent
 // use: the journal and the budget have locks of their own.
@@ -87,7 +88,7 @@ type usage struct {
 func (u *usage) add(used model.Usage) error {
 	u.totals.add(used)
 	u.log.Publish(event.Usage(used))
-	return u.log.Update(func(r *store.Record) error {
+	return u.log.Update(func(r *record.Record) error {
 		r.Steps++
 		r.Usage = r.Usage.Add(used)
 		return nil
@@ -113,7 +114,7 @@ func (u *usage) reserve(ctx context.Context, m model.Model, req *model.Request, 
 		return nil, err
 	}
 	req.MaxOutputTokens = int(r.Output)
-	u.log.Append(store.ReservedEntry(r.Tokens, int64(r.Cost)))
+	u.log.Append(log.ReservedEntry(r.Tokens, int64(r.Cost)))
 	if err := u.log.Flush(ctx); err != nil { // the log says that a call has begun, before it does
 		u.budget.Release(r)
 		return nil, err
@@ -129,7 +130,7 @@ func (u *usage) settle(r *Reservation, used *model.Usage, err error) {
 	refused, ok := errors.AsType[*model.Error](err)
 	switch {
 	case ok && refused.Status >= 300: // the provider has not accepted it
-		u.log.Append(store.ReservedEntry(0, 0))
+		u.log.Append(log.ReservedEntry(0, 0))
 		u.budget.Release(r)
 	case err != nil:
 		u.budget.Settle(r, model.Usage{})

@@ -12,7 +12,7 @@ import (
 
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session/lifetime"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -120,8 +120,8 @@ func TestMetadata(t *testing.T) {
 		t.Fatal(err)
 	}
 	res := e.Call(t.Context(), e.root, in)
-	state, err := e.sessions.Store().State(t.Context(), res.Record.Path)
-	for of, r := range map[string]*store.Record{"the result": &res.Record, "the log": &state.Record} {
+	state, err := e.sessions.Store().Index.State(t.Context(), res.Record.Path)
+	for of, r := range map[string]*record.Record{"the result": &res.Record, "the log": &state.Record} {
 		if err != nil || r.Label != "third try" || string(r.Metadata) != `{"ticket":42}` || r.Description != "d" {
 			t.Errorf("%s: %v, label %q, metadata %s", of, err, r.Label, r.Metadata)
 		}
@@ -158,7 +158,7 @@ func TestCallTimeout(t *testing.T) {
 		}
 		res := e.Call(t.Context(), e.root, taskt.Input{Prompt: "p", AgentType: agent, TimeoutSeconds: seconds})
 		var limit *lifetime.TimeLimitError
-		if res.Status != store.TimedOut || !errors.As(res.Err, &limit) || limit.Limit.Seconds() != 1 {
+		if res.Status != record.TimedOut || !errors.As(res.Err, &limit) || limit.Limit.Seconds() != 1 {
 			t.Errorf("%s: %s, %v", agent, res.Status, res.Err)
 		}
 	}

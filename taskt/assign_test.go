@@ -7,7 +7,7 @@ import (
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/requests"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/control"
 )
@@ -41,8 +41,8 @@ func TestAssign(t *testing.T) {
 	}
 	let <- "read"
 	<-run.Done()
-	r := record(t, e, id)
-	state, err := e.sessions.Store().State(t.Context(), r.Path)
+	r := recordOf(t, e, id)
+	state, err := e.sessions.Store().Index.State(t.Context(), r.Path)
 	if err != nil || state.Record.Role != r.Role || state.Record.Description != r.Description || state.Record.Label != r.Label || r.Label != "" {
 		t.Errorf("by its log %+v, and its record is %+v, %v", state.Record, r, err)
 	}
@@ -56,7 +56,7 @@ func TestAssign(t *testing.T) {
 		t.Errorf("%d events", changes)
 	}
 
-	assignment := store.Assignment{Objective: "write it up"}
+	assignment := requests.Assignment{Objective: "write it up"}
 	again := e.Resume(t.Context(), e.root, control.Resumption{Record: r, Prompt: assignment.Told(""), Assignment: assignment})
 	let <- "written"
 	<-again.Done()

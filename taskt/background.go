@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/agentworker/worker/session"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt/control"
 	"github.com/agentworker/worker/tool"
 )
@@ -72,7 +72,7 @@ func (c *call) awaitBackground(ctx context.Context, caller *session.Session) *Re
 	case <-c.wait.ended:
 		return c.wait.final
 	case <-alone:
-		result := &Result{Agent: c.req.Agent, SessionID: c.child.ID(), Record: c.wait.result.Record, Status: store.Cancelled}
+		result := &Result{Agent: c.req.Agent, SessionID: c.child.ID(), Record: c.wait.result.Record, Status: record.Cancelled}
 		result.Fail(ctx, errors.New("its caller has ended, and the subagent runs on"))
 		return result
 	}

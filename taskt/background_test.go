@@ -9,7 +9,7 @@ import (
 
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/control"
 	"github.com/agentworker/worker/taskt/slots"
@@ -49,7 +49,7 @@ func (e *env) runLead(t *testing.T, answer string) {
 	if out := lead.Prompt(t.Context(), "lead"); out.Text != answer {
 		t.Fatalf("outcome %+v", out)
 	}
-	if err := lead.End(store.Completed, nil); err != nil {
+	if err := lead.End(record.Completed, nil); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -84,7 +84,7 @@ func TestBackground(t *testing.T) {
 	e := newEnv(t, m, taskt.Limits{}, leadFile)
 	lead := e.lead(t)
 	out := lead.Prompt(t.Context(), "lead")
-	if out.Status != store.Completed || out.Text != "all done" {
+	if out.Status != record.Completed || out.Text != "all done" {
 		t.Fatalf("outcome %+v", out)
 	}
 	if err := lead.End(out.Status, nil); err != nil {
@@ -105,7 +105,7 @@ func TestBackground(t *testing.T) {
 			t.Errorf("message %d: %q", i, text)
 		}
 	}
-	stored, err := e.sessions.Store().Messages(t.Context(), lead.ID())
+	stored, err := e.sessions.Store().Transcripts.Messages(t.Context(), lead.ID())
 	if err != nil || len(stored) != 8 || stored[4].Text != conversation[4].Text || !strings.HasPrefix(stored[4].ID, "msg_end_") {
 		t.Errorf("stored: %d messages, %v", len(stored), err)
 	}
@@ -187,12 +187,12 @@ func TestBackgroundAbort(t *testing.T) {
 			t.Error(err)
 		}
 		cancel()
-		records, err := e.sessions.Store().List(t.Context())
+		records, err := e.sessions.Store().Index.List(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, r := range records {
-			if r.ID != e.root.ID() && (r.Status != store.Cancelled || !r.Closed) {
+			if r.ID != e.root.ID() && (r.Status != record.Cancelled || !r.Closed) {
 				t.Errorf("%s: %s %s is %s", name, r.ID, r.Agent, r.Status)
 			}
 		}
@@ -216,7 +216,7 @@ func TestBackgroundFull(t *testing.T) {
 	queued := e.Start(t.Context(), e.root, look)
 	let <- "seen"
 	<-first.Done()
-	if r := first.Result(); r.Status != store.Completed || r.Text != "seen" {
+	if r := first.Result(); r.Status != record.Completed || r.Text != "seen" {
 		t.Errorf("result %+v", r)
 	}
 	let <- "too"
@@ -224,7 +224,7 @@ func TestBackgroundFull(t *testing.T) {
 	if r := queued.Result(); r.Text != "too" {
 		t.Errorf("the one that waited: %+v", r)
 	}
-	if err := e.root.End(store.Completed, nil); err != nil {
+	if err := e.root.End(record.Completed, nil); err != nil {
 		t.Fatal(err)
 	}
 	e.toldEnds(t, 1)
@@ -233,7 +233,7 @@ func TestBackgroundFull(t *testing.T) {
 // toldEnds checks how often the root session was told that a subagent has ended.
 func (e *env) toldEnds(t *testing.T, want int) {
 	t.Helper()
-	messages, err := e.sessions.Store().Messages(t.Context(), e.root.ID())
+	messages, err := e.sessions.Store().Transcripts.Messages(t.Context(), e.root.ID())
 	told := 0
 	for _, m := range messages {
 		if strings.HasPrefix(m.ID, "msg_end_") {
@@ -255,7 +255,7 @@ func TestDetached(t *testing.T) {
 	}
 	first, second, third := call("explore"), call("free"), call("free")
 	for _, run := range []*taskt.Run{first, second, third} {
-		if r := record(t, e, run.SessionID()); !r.Detached || !r.Background {
+		if r := recordOf(t, e, run.SessionID()); !r.Detached || !r.Background {
 			t.Fatalf("%+v", r)
 		}
 	}
@@ -267,9 +267,9 @@ func TestDetached(t *testing.T) {
 		<-first.Done()
 		<-second.Done()
 		<-third.Done()
-		over <- e.root.End(store.Cancelled, nil)
+		over <- e.root.End(record.Cancelled, nil)
 	}()
-	if state, err := e.stop(t, scopeOf(""), e.root.ID()); err != nil || state.Status != store.Cancelled {
+	if state, err := e.stop(t, scopeOf(""), e.root.ID()); err != nil || state.Status != record.Cancelled {
 		t.Errorf("stop of the caller: %+v, %v", state, err)
 	}
 	if err := <-over; err != nil {
@@ -288,11 +288,11 @@ func TestDetached(t *testing.T) {
 	}
 	done = waited.(*control.Waited).Results[0].SessionID
 	left := slices.DeleteFunc([]string{first.SessionID(), second.SessionID(), third.SessionID()}, func(id string) bool { return id == done })
-	if state, err := e.stop(t, scopeOf(""), left[0]); err != nil || state.Status != store.Cancelled {
+	if state, err := e.stop(t, scopeOf(""), left[0]); err != nil || state.Status != record.Cancelled {
 		t.Errorf("stop by name: %+v, %v", state, err)
 	}
 	e.Close()
-	if r := record(t, e, left[1]); r.Status != store.Cancelled || !strings.Contains(r.Error, "the worker has ended") {
+	if r := recordOf(t, e, left[1]); r.Status != record.Cancelled || !strings.Contains(r.Error, "the worker has ended") {
 		t.Errorf("after the worker's end: %s, %s", r.Status, r.Error)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/budget"
 	"github.com/agentworker/worker/taskt/control"
@@ -56,10 +56,10 @@ func (e *env) runPrimary(t *testing.T) (*session.Session, session.Outcome) {
 
 // ranPrimary is runPrimary for an agent that completes, with the records of its session
 // and of its subagents, the newest first.
-func (e *env) ranPrimary(t *testing.T, subagents int) (*session.Session, []*store.Record) {
+func (e *env) ranPrimary(t *testing.T, subagents int) (*session.Session, []*record.Record) {
 	t.Helper()
 	root, out := e.runPrimary(t)
-	records, err := e.sessions.Store().Tree(t.Context(), root.Path())
+	records, err := e.sessions.Store().Index.Tree(t.Context(), root.Path())
 	if err := errors.Join(out.Err, err); err != nil || len(records) != 1+subagents {
 		t.Fatalf("%d sessions, %v", len(records), err)
 	}
@@ -125,7 +125,7 @@ func TestBudgetCarried(t *testing.T) {
 	var spent atomic.Int64
 	e := setup{model: delegating(1, &spent, false), budget: taskt.Budget{Tokens: 60_000}}.open(t)
 	root, records := e.ranPrimary(t, 1)
-	var child *store.Record
+	var child *record.Record
 	for _, r := range records {
 		if r.ParentID != "" {
 			child = r
@@ -171,7 +171,7 @@ func TestBudgetOfSiblings(t *testing.T) {
 	if second = e.resume(t, b.ID, "go"); second.Err != nil {
 		t.Fatal(second.Err)
 	}
-	r := record(t, e, first.SessionID())
+	r := recordOf(t, e, first.SessionID())
 	sets, err := budget.Carry(t.Context(), e.sessions.Store(), r.Path, e.root.Path(), "")
 	all, spentErr := budget.Used(t.Context(), e.sessions.Store(), root.Path())
 	if err != nil || spentErr != nil || len(sets) != 1 || sets[0].Used != all || all[budget.Tokens] < spent.Load()+1 || all[budget.ModelCalls] != 6 {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/agentworker/worker/permission"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt/input"
 	"github.com/agentworker/worker/taskt/offer"
 	"github.com/agentworker/worker/tool"
@@ -92,7 +92,7 @@ func (c *call) Begin(ctx context.Context, made *tool.Call) {
 		begin = c.beginBackground
 	}
 	if err := begin(ctx, made); err != nil {
-		c.wait.result = &Result{Agent: c.req.Agent, Status: store.Failed}
+		c.wait.result = &Result{Agent: c.req.Agent, Status: record.Failed}
 		c.wait.result.Fail(ctx, err)
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -26,7 +26,7 @@ func TestTask(t *testing.T) {
 		"reviewer.md": "---\ndescription: Reviews.\nmaxSteps: 3\n---\nBe strict.\n",
 	})
 	res := e.Call(t.Context(), e.root, taskt.Input{Description: "a look", Prompt: "look", AgentType: "reviewer"})
-	if res.Err != nil || res.Status != store.Completed || res.XML() != "<task_result agent=\"reviewer\">\nfound it\n</task_result>" {
+	if res.Err != nil || res.Status != record.Completed || res.XML() != "<task_result agent=\"reviewer\">\nfound it\n</task_result>" {
 		t.Errorf("result %+v\n%s", res, res.XML())
 	}
 	if !strings.HasSuffix(strings.TrimSpace(system), "Be strict.") || !strings.Contains(system, `You are the agent "reviewer". You have been given a task.`) {
@@ -38,7 +38,7 @@ func TestTask(t *testing.T) {
 	}
 	// All of the child's events stand before the tool result on the root's stream.
 	// The end of the root waits until its own events are stored as well.
-	if err := e.root.End(store.Completed, nil); err != nil {
+	if err := e.root.End(record.Completed, nil); err != nil {
 		t.Fatal(err)
 	}
 	var order []string
@@ -79,7 +79,7 @@ func TestParallelStreams(t *testing.T) {
 	})
 	e := newEnv(t, m, taskt.Limits{Running: 50, PerParent: 50}, nil)
 	rapid.Check(t, func(rt *rapid.T) {
-		root, err := e.OpenCaller(t.Context(), "property", store.Owner)
+		root, err := e.OpenCaller(t.Context(), "property", record.Owner)
 		if err != nil {
 			rt.Fatal(err)
 		}

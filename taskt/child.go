@@ -11,7 +11,7 @@ import (
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt/slots"
 	"github.com/agentworker/worker/taskt/workdir"
 )
@@ -118,14 +118,14 @@ func (c *child) settle(ctx context.Context, spec *session.ChildSpec) error {
 		if c.from != nil {
 			from = cmp.Or(c.from.worktree, from)
 		}
-		spec.ID = cmp.Or(spec.ID, store.NewID("ses"))
+		spec.ID = cmp.Or(spec.ID, record.NewID("ses"))
 		var err error
 		if at, err = s.isolate(ctx, from, spec.ID); err != nil {
 			return fmt.Errorf("the agent %q works in a git worktree (isolation: worktree): %w", def.Name, err)
 		}
 		c.dir = at
 		spec.Paths = &at.Paths
-		spec.Worktree = &store.Worktree{Path: at.Worktree.Path, Branch: at.Worktree.Branch}
+		spec.Worktree = &record.Worktree{Path: at.Worktree.Path, Branch: at.Worktree.Branch}
 		s.dirs.Add(spec.ID, at)
 	}
 	at, err := c.hold(at, spec)
@@ -161,7 +161,7 @@ func (c *child) hold(at *workdir.Dir, spec *session.ChildSpec) (*workdir.Dir, er
 		return nil, err
 	}
 	held.Folder, held.Tools = folder, held.In(folder)
-	spec.ID = cmp.Or(spec.ID, store.NewID("ses"))
+	spec.ID = cmp.Or(spec.ID, record.NewID("ses"))
 	s.dirs.Add(spec.ID, &held)
 	c.folderID = spec.ID
 	return &held, nil
@@ -181,7 +181,7 @@ func (c *child) narrow(_ context.Context, spec *session.ChildSpec) error {
 		return nil
 	}
 	folder := ""
-	spec.ID = cmp.Or(spec.ID, store.NewID("ses"))
+	spec.ID = cmp.Or(spec.ID, record.NewID("ses"))
 	if at := c.service.dirs.Of(c.parent.Path().Child(spec.ID, c.req.Def.Name)); at != nil {
 		folder = at.Folder
 	}
@@ -280,7 +280,7 @@ func (c *child) leaveDir(ctx context.Context, out *session.Outcome) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), compareTime)
 	defer cancel()
-	note := store.Worktree{Path: w.Path, Branch: w.Branch}
+	note := record.Worktree{Path: w.Path, Branch: w.Branch}
 	changes, err := w.Changes(ctx)
 	if err == nil {
 		note.Diffstat, note.Files = changes.Diffstat(), len(changes.Files)

@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/session"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/outcome"
+	"github.com/agentworker/worker/session/record"
+	"github.com/agentworker/worker/session/requests"
 	"github.com/agentworker/worker/taskt/report"
 	"github.com/agentworker/worker/tool"
 )
@@ -32,7 +34,7 @@ func (c *child) open(ctx context.Context, made *tool.Call) error {
 	if c.req.Def.PlanExit != "" {
 		c.service.planning.Store(c.ID(), c)
 	}
-	if c.from != nil && c.from.assignment != (store.Assignment{}) {
+	if c.from != nil && c.from.assignment != (requests.Assignment{}) {
 		c.Assign(c.from.assignment)
 	}
 	c.wait.open(c.ID())
@@ -49,7 +51,7 @@ func (c *child) checkShared(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
-	return errors.Join(err, c.End(store.Failed, err))
+	return errors.Join(err, c.End(record.Failed, err))
 }
 
 // Enter implements [session.Task].
@@ -117,20 +119,20 @@ func (c *child) Ended(ctx context.Context, out *session.Outcome, background bool
 
 // notifyParent tells the parent how a child in the background has ended.
 func (c *child) notifyParent(r *Result) {
-	if r.Err == nil && store.Skipped(r.Text) {
+	if r.Err == nil && outcome.Skipped(r.Text) {
 		return
 	}
 	if r.Err != nil && r.Partial == "" && r.Record.Work.ToolCalls > 0 {
 		ctx, cancel := context.WithTimeout(context.Background(), flushTime)
 		defer cancel()
-		state, err := c.service.sessions.Store().State(ctx, r.Record.Path)
+		state, err := c.service.sessions.Store().Index.State(ctx, r.Record.Path)
 		if err != nil {
 			c.service.log.Warn("reading the latest tool result of a session", "session", r.SessionID, "err", err)
 		} else {
 			r = &Result{Agent: r.Agent, SessionID: r.SessionID, Status: r.Status, Text: state.Latest(r.Text), Err: r.Err, Record: r.Record}
 		}
 	}
-	c.parent.Notify(store.NoticeID(r.SessionID), store.EndMessage(&r.Record, r.Status, r.ForModel()))
+	c.parent.Notify(outcome.NoticeID(r.SessionID), outcome.EndMessage(&r.Record, r.Status, r.ForModel()))
 }
 
 // NoteEvidence looks up the places that an answer names as evidence, if it is a report, and

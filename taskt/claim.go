@@ -10,7 +10,9 @@ import (
 	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/gate"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/log"
+	"github.com/agentworker/worker/session/record"
+	"github.com/agentworker/worker/session/recovery"
 	"github.com/agentworker/worker/taskt/budget"
 	"github.com/agentworker/worker/taskt/offer"
 )
@@ -27,10 +29,10 @@ type claimer struct {
 	meters  map[string]*budget.Meter // of sessions that have ended, by their ids
 }
 
-var _ store.Adopter = (*claimer)(nil)
+var _ recovery.Adopter = (*claimer)(nil)
 
-// May implements [store.Adopter].
-func (c *claimer) May(_ context.Context, st *store.State) error {
+// May implements [recovery.Adopter].
+func (c *claimer) May(_ context.Context, st *log.State) error {
 	r, s := &st.Record, c.service
 	switch {
 	case r.Takeovers >= s.limits.Takeovers:
@@ -65,16 +67,16 @@ func (s *Service) changesNothing(name string) bool {
 // claiming is the work of one [claimer.Adopt].
 type claiming struct {
 	*claimer
-	claimed []*store.Taken
+	claimed []*recovery.Claimed
 	live    map[string]*session.Session
-	calls   []*call                             // of agents' sessions, parents first
-	made    map[string]map[string]*store.Record // as madeBy returns it, by the ids of sessions
+	calls   []*call                              // of agents' sessions, parents first
+	made    map[string]map[string]*record.Record // as madeBy returns it, by the ids of sessions
 	failed  map[string]error
 }
 
-// Adopt implements [store.Adopter].
-func (c *claimer) Adopt(ctx context.Context, claimed []*store.Taken) {
-	n := &claiming{c, claimed, make(map[string]*session.Session), nil, make(map[string]map[string]*store.Record), make(map[string]error)}
+// Adopt implements [recovery.Adopter].
+func (c *claimer) Adopt(ctx context.Context, claimed []*recovery.Claimed) {
+	n := &claiming{c, claimed, make(map[string]*session.Session), nil, make(map[string]map[string]*record.Record), make(map[string]error)}
 	log := c.service.log
 	for _, t := range claimed {
 		if err := n.open(ctx, t); err != nil {
@@ -87,7 +89,7 @@ func (c *claimer) Adopt(ctx context.Context, claimed []*store.Taken) {
 			log.Warn("this process resumes a session whose process has ended", "session", t.Record.ID, "agent", t.Record.Agent, "takeover", t.Record.Takeovers)
 			continue
 		}
-		if err := c.service.sessions.Store().Abandon(ctx, t, err); err != nil {
+		if err := c.service.sessions.Store().Recovery.Abandon(ctx, t, err); err != nil {
 			log.Error("ending a session that can't be resumed", "session", t.Record.ID, "err", err)
 		}
 	}
@@ -108,7 +110,7 @@ func (c *claimer) Adopt(ctx context.Context, claimed []*store.Taken) {
 }
 
 // open makes a claimed session one that runs here.
-func (n *claiming) open(ctx context.Context, t *store.Taken) (err error) {
+func (n *claiming) open(ctx context.Context, t *recovery.Claimed) (err error) {
 	s, r := n.service, &t.Record
 	if r.Agent == "" {
 		spec := session.Spec{Approver: gate.AlwaysYes, Claimed: t}
@@ -142,7 +144,7 @@ func (n *claiming) open(ctx context.Context, t *store.Taken) (err error) {
 }
 
 // claimedCall returns the call whose subagent was claimed.
-func (s *Service) claimedCall(ctx context.Context, t *store.Taken, parent *session.Session) (*call, error) {
+func (s *Service) claimedCall(ctx context.Context, t *recovery.Claimed, parent *session.Session) (*call, error) {
 	r := &t.Record
 	own, err := readTerms(ctx, s.sessions.Store(), r.Path)
 	if err != nil {
@@ -160,7 +162,7 @@ func (s *Service) claimedCall(ctx context.Context, t *store.Taken, parent *sessi
 	}
 	from := &resumption{record: r, claimed: t}
 	from.ID, from.Model = r.Resumes, r.Model
-	if from.Messages, from.task, err = s.sessions.Store().Resumed(ctx, t); err != nil {
+	if from.Messages, from.task, err = s.sessions.Store().Transcripts.Resumed(ctx, &t.Record, t.State); err != nil {
 		return nil, err
 	}
 	if err := from.readAbove(ctx, s.sessions.Store(), own, parent); err != nil {
@@ -205,7 +207,7 @@ func (n *claiming) standIn(ctx context.Context, path event.Path) (*session.Sessi
 			}
 		}
 	}
-	r, err := s.sessions.Store().Get(ctx, path[len(path)-1].SessionID)
+	r, err := s.sessions.Store().Index.Get(ctx, path[len(path)-1].SessionID)
 	if err != nil {
 		return nil, err
 	}
@@ -233,8 +235,8 @@ func (n *claiming) meter(ctx context.Context, path event.Path, above session.Bud
 
 // notify tells a session of the ends of its background subagents, as far as its process has
 // not.
-func (n *claiming) notify(ctx context.Context, s *session.Session, t *store.Taken) error {
-	notices, err := n.service.sessions.Store().Untold(ctx, &t.Record, t.State)
+func (n *claiming) notify(ctx context.Context, s *session.Session, t *recovery.Claimed) error {
+	notices, err := n.service.sessions.Store().Notices.Missing(ctx, &t.Record, t.State)
 	for _, notice := range notices {
 		s.Notify(notice.ID, notice.Text)
 	}
@@ -271,11 +273,11 @@ func (n *claiming) endWithCalls(s *session.Session) {
 			case <-within.Done():
 			}
 		}
-		status, why := store.Interrupted, errors.New("its process ended while it ran")
+		status, why := record.Interrupted, errors.New("its process ended while it ran")
 		if within.Err() != nil {
-			status, why = store.Cancelled, context.Cause(within)
+			status, why = record.Cancelled, context.Cause(within)
 		}
-		if err := s.End(status, why); err != nil && !errors.Is(err, store.ErrEnded) {
+		if err := s.End(status, why); err != nil && !errors.Is(err, record.ErrEnded) {
 			n.service.log.Error("ending a session", "session", s.ID(), "err", err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentworker/worker/eventbus/bustest"
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/session/store"
 )
 
@@ -36,7 +37,7 @@ func TestTakeoverDetached(t *testing.T) {
 			killAt(t, bus, stored[:tt.at], boot)
 			sessions, err := store.Open(t.Context(), bus)
 			if err == nil && tt.indexed {
-				_, err = sessions.Rebuild(t.Context())
+				_, err = sessions.Integrity.Rebuild(t.Context())
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -46,7 +47,7 @@ func TestTakeoverDetached(t *testing.T) {
 			for _, r := range records {
 				checkRuns(t, bus, r)
 			}
-			if r := record(t, e, free[len(free)-1].SessionID); r.Status != store.Completed || r.Takeovers != 1 {
+			if r := recordOf(t, e, free[len(free)-1].SessionID); r.Status != record.Completed || r.Takeovers != 1 {
 				t.Errorf("it is %s after %d takeovers: %s", r.Status, r.Takeovers, r.Error)
 			}
 		})

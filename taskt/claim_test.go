@@ -14,14 +14,14 @@ import (
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/tool"
 )
 
 // over has a service of another process go on with what is left in a store, and returns
 // the sessions once all have ended.
-func (s setup) over(t *testing.T, bus *eventbus.Bus) (*env, []*store.Record) {
+func (s setup) over(t *testing.T, bus *eventbus.Bus) (*env, []*record.Record) {
 	t.Helper()
 	s.bus, s.limits.Takeovers = bus, max(1, s.limits.Takeovers)
 	all := []*env{s.open(t)}
@@ -34,12 +34,12 @@ func (s setup) over(t *testing.T, bus *eventbus.Bus) (*env, []*store.Record) {
 	}
 	taking.Wait()
 	for _, e := range all {
-		if err := e.root.End(store.Completed, nil); err != nil {
+		if err := e.root.End(record.Completed, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
 	e := all[0]
-	records, err := e.sessions.Store().List(t.Context())
+	records, err := e.sessions.Store().Index.List(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func (s setup) over(t *testing.T, bus *eventbus.Bus) (*env, []*store.Record) {
 				break
 			}
 		}
-		records[i] = record(t, e, r.ID)
+		records[i] = recordOf(t, e, r.ID)
 	}
 	for _, e := range all {
 		e.Close()
@@ -102,7 +102,7 @@ func (s setup) checkOver(t *testing.T, bus *eventbus.Bus) (takeovers int) {
 	for _, r := range records {
 		takeovers += r.Takeovers
 		checkRuns(t, bus, r)
-		if r.Agent != "" && r.Status != store.Completed && !strings.Contains(r.Error, "it had not begun to work") {
+		if r.Agent != "" && r.Status != record.Completed && !strings.Contains(r.Error, "it had not begun to work") {
 			t.Errorf("%s %s is %s: %s", r.ID, r.Agent, r.Status, r.Error)
 		}
 	}
@@ -111,7 +111,7 @@ func (s setup) checkOver(t *testing.T, bus *eventbus.Bus) (takeovers int) {
 
 // checkRuns checks that a session has one start and one end, with its takeovers in
 // between.
-func checkRuns(t *testing.T, bus *eventbus.Bus, r *store.Record) {
+func checkRuns(t *testing.T, bus *eventbus.Bus, r *record.Record) {
 	t.Helper()
 	var starts, ends, resumed int
 	last := ""
@@ -140,7 +140,7 @@ func (s setup) cut(t *testing.T, dir, prompt, until string) (child string) {
 	e := s.open(t)
 	run := e.Start(t.Context(), e.root, taskt.Input{Prompt: prompt, AgentType: "worker", Background: new(true)})
 	child = run.SessionID()
-	for d, err := range e.bus.Follow(t.Context(), record(t, e, child).Path, &eventbus.FollowOptions{Live: true}) {
+	for d, err := range e.bus.Follow(t.Context(), recordOf(t, e, child).Path, &eventbus.FollowOptions{Live: true}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -151,7 +151,7 @@ func (s setup) cut(t *testing.T, dir, prompt, until string) (child string) {
 	killAt(t, openBus(t, dir), content(t, e.bus), e.root.Record().BootID)
 	run.Cancel("the test has it")
 	<-run.Done()
-	if err := e.root.End(store.Completed, nil); err != nil {
+	if err := e.root.End(record.Completed, nil); err != nil {
 		t.Fatal(err)
 	}
 	return child
@@ -238,14 +238,14 @@ func TestTakeoverAllowed(t *testing.T) {
 			child := run.cut(t, dir, "go", `"type":"tool_call_start"`)
 			tt.next.tools = []tool.Tool{waiting{"look", true}, waiting{"change", false}, plain("again"), plain("never")}
 			e, _ := tt.next.over(t, openBus(t, dir))
-			r := record(t, e, child)
+			r := recordOf(t, e, child)
 			if tt.fails != "" {
-				if r.Status != store.Interrupted || !strings.Contains(r.Error, tt.fails) || got != nil {
+				if r.Status != record.Interrupted || !strings.Contains(r.Error, tt.fails) || got != nil {
 					t.Errorf("it is %s: %s", r.Status, r.Error)
 				}
 				return
 			}
-			if r.Status != store.Completed || r.Takeovers != 1 || r.Steps != len(got)/2+1 {
+			if r.Status != record.Completed || r.Takeovers != 1 || r.Steps != len(got)/2+1 {
 				t.Errorf("it is %s after %d steps: %s", r.Status, r.Steps, r.Error)
 			}
 			if text := spoken(got[len(got)-1:]); !strings.Contains(text, tt.told) {
@@ -275,7 +275,7 @@ func TestTakeoverPaused(t *testing.T) {
 		return answer("done")(ctx, req, yield)
 	})}.over(t, openBus(t, dir))
 	until := time.Time{}
-	for entry, err := range e.bus.Log(t.Context(), record(t, e, child).Path) {
+	for entry, err := range e.bus.Log(t.Context(), recordOf(t, e, child).Path) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -285,7 +285,7 @@ func TestTakeoverPaused(t *testing.T) {
 			}
 		}
 	}
-	if r := record(t, e, child); r.Status != store.Completed || r.Takeovers != 1 || until.IsZero() || asked.Before(until) {
+	if r := recordOf(t, e, child); r.Status != record.Completed || r.Takeovers != 1 || until.IsZero() || asked.Before(until) {
 		t.Errorf("it is %s (%s), paused until %s, and asked at %s", r.Status, r.Error, until, asked)
 	}
 }
@@ -301,10 +301,10 @@ func TestTakeoverTwice(t *testing.T) {
 	child := s.cut(t, dir, "go", `"status":"streaming"`)
 	s.bus, s.limits.Takeovers = openBus(t, dir), 1
 	e := s.open(t)
-	boot := record(t, e, child).BootID
+	boot := recordOf(t, e, child).BootID
 	e.ClaimSessions(t.Context())
 	next := t.TempDir()
-	for d, err := range e.bus.Follow(t.Context(), record(t, e, child).Path, &eventbus.FollowOptions{Live: true}) {
+	for d, err := range e.bus.Follow(t.Context(), recordOf(t, e, child).Path, &eventbus.FollowOptions{Live: true}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -316,7 +316,7 @@ func TestTakeoverTwice(t *testing.T) {
 	e.Close()
 	s.model = answer("done")
 	last, _ := s.over(t, openBus(t, next))
-	if r := record(t, last, child); r.Status != store.Interrupted || r.Takeovers != 1 || !strings.Contains(r.Error, "not be taken over more than 1 times (--takeovers)") {
+	if r := recordOf(t, last, child); r.Status != record.Interrupted || r.Takeovers != 1 || !strings.Contains(r.Error, "not be taken over more than 1 times (--takeovers)") {
 		t.Errorf("it is %s after %d takeovers: %s", r.Status, r.Takeovers, r.Error)
 	}
 }

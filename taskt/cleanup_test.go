@@ -15,13 +15,14 @@ import (
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/log"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/budget"
 )
 
 // cleaned runs the subagent of a call that has its session deleted, and returns its record.
-func (e *env) cleaned(t *testing.T, in taskt.Input) store.Record {
+func (e *env) cleaned(t *testing.T, in taskt.Input) record.Record {
 	t.Helper()
 	in.Cleanup = "delete"
 	run := e.Start(t.Context(), e.root, in)
@@ -36,15 +37,15 @@ func (e *env) cleaned(t *testing.T, in taskt.Input) store.Record {
 // cleanUp has the store delete what it may, and checks of how many sessions that was.
 func (e *env) cleanUp(t *testing.T, want int) {
 	t.Helper()
-	if n, err := e.sessions.Store().CleanUp(t.Context()); n != want || err != nil {
+	if n, err := e.sessions.Store().Retention.CleanUp(t.Context()); n != want || err != nil {
 		t.Errorf("%d deleted, %v, want %d", n, err, want)
 	}
 }
 
 func (e *env) isThere(t *testing.T, id string, want bool) {
 	t.Helper()
-	r, err := e.sessions.Store().Get(t.Context(), id)
-	if there := err == nil; there != want || !there && !errors.Is(err, store.ErrNotFound) {
+	r, err := e.sessions.Store().Index.Get(t.Context(), id)
+	if there := err == nil; there != want || !there && !errors.Is(err, record.ErrNotFound) {
 		t.Errorf("session %s: %v, %v, want that it is there: %t", id, r, err, want)
 	}
 }
@@ -80,7 +81,7 @@ func TestCleanup(t *testing.T) {
 		t.Errorf("used %v", used)
 	}
 	e.cleanUp(t, 0) // the caller may still ask
-	if err := e.root.End(store.Completed, nil); err != nil {
+	if err := e.root.End(record.Completed, nil); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := e.do(t, scopeOf(e.root.ID()), "task_result", `{"sessionId":"`+read.ID+`","limit":2}`); err != nil {
@@ -92,7 +93,7 @@ func TestCleanup(t *testing.T) {
 	}
 	e.cleanUp(t, 1)
 	e.cleanUp(t, 0)
-	for _, r := range []store.Record{waited, failed, read} {
+	for _, r := range []record.Record{waited, failed, read} {
 		e.isThere(t, r.ID, false)
 	}
 	e.isThere(t, unread.ID, true)
@@ -103,7 +104,7 @@ func TestCleanup(t *testing.T) {
 	if n := len(e.stream(t, e.root.Path())); n == 0 {
 		t.Error("the stream of the caller is empty")
 	}
-	if n, err := e.sessions.Store().Delete(t.Context(), e.root.ID()); n != 3 || err != nil {
+	if n, err := e.sessions.Store().Retention.Delete(t.Context(), e.root.ID()); n != 3 || err != nil {
 		t.Errorf("%d deleted with the caller, %v", n, err)
 	}
 	e.cleanUp(t, 0)
@@ -128,15 +129,15 @@ func (e *env) cleanupKeys(t *testing.T) []string {
 // TestCleanupCutOff: a deletion that a kill has cut off is made up for by the next one, and
 // what was used is known all the while.
 func TestCleanupCutOff(t *testing.T) {
-	for name, cut := range map[string]func(t *testing.T, e *env, r *store.Record){
-		"before the log": func(*testing.T, *env, *store.Record) {},
-		"before the record": func(t *testing.T, e *env, r *store.Record) {
+	for name, cut := range map[string]func(t *testing.T, e *env, r *record.Record){
+		"before the log": func(*testing.T, *env, *record.Record) {},
+		"before the record": func(t *testing.T, e *env, r *record.Record) {
 			if err := e.bus.Purge(t.Context(), r.Path); err != nil {
 				t.Fatal(err)
 			}
 		},
-		"before the key": func(t *testing.T, e *env, r *store.Record) {
-			if _, err := e.sessions.Store().Delete(t.Context(), r.ID); err != nil {
+		"before the key": func(t *testing.T, e *env, r *record.Record) {
+			if _, err := e.sessions.Store().Retention.Delete(t.Context(), r.ID); err != nil {
 				t.Fatal(err)
 			}
 		},
@@ -145,18 +146,18 @@ func TestCleanupCutOff(t *testing.T) {
 			e := newEnv(t, modelFunc(spending), taskt.Limits{}, nil)
 			r := e.cleaned(t, taskt.Input{Prompt: "p", AgentType: "explore"})
 			used := e.spent(t, e.root.Path())
-			if err := e.root.End(store.Completed, nil); err != nil {
+			if err := e.root.End(record.Completed, nil); err != nil {
 				t.Fatal(err)
 			}
 			kv, err := e.bus.JetStream().KeyValue(t.Context(), "AGENT_SESSIONS")
 			if err != nil {
 				t.Fatal(err)
 			}
-			state, err := e.sessions.Store().State(t.Context(), r.Path)
+			state, err := e.sessions.Store().Index.State(t.Context(), r.Path)
 			if err != nil {
 				t.Fatal(err)
 			}
-			spent, err := json.Marshal([]store.Spent{state.Spent()})
+			spent, err := json.Marshal([]log.Totals{state.Totals()})
 			if err == nil {
 				_, err = kv.Create(t.Context(), fmt.Sprintf("ws.cleaned.%s=%d", strings.Join(r.Path.IDs(), "."), r.CreatedAt.UnixNano()), spent)
 			}
@@ -167,7 +168,7 @@ func TestCleanupCutOff(t *testing.T) {
 			if now := e.spent(t, e.root.Path()); now != used {
 				t.Errorf("used %v, and %v before", now, used)
 			}
-			if _, err := e.sessions.Store().CleanUp(t.Context()); err != nil {
+			if _, err := e.sessions.Store().Retention.CleanUp(t.Context()); err != nil {
 				t.Error(err)
 			}
 			e.isThere(t, r.ID, false)
@@ -186,7 +187,7 @@ func TestCleanupCutOff(t *testing.T) {
 func TestCleanupKeeps(t *testing.T) {
 	for name, spec := range map[string]session.Spec{
 		"stopped":  {},
-		"worktree": {Worktree: &store.Worktree{Path: "/w", Branch: "b", Files: 1}},
+		"worktree": {Worktree: &record.Worktree{Path: "/w", Branch: "b", Files: 1}},
 		"resumed":  {},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -199,22 +200,22 @@ func TestCleanupKeeps(t *testing.T) {
 			}
 			out := child.Prompt(t.Context(), "p")
 			if name == "stopped" {
-				out.Status = store.Cancelled
+				out.Status = record.Cancelled
 			}
 			if err := child.End(out.Status, nil); err != nil {
 				t.Fatal(err)
 			}
 			if name == "resumed" {
-				next := store.Record{Schema: store.Schema, ID: store.NextRun(child.ID()), Path: e.root.Path().Child(store.NextRun(child.ID()), "explore"), Resumes: child.ID()}
-				if err := e.sessions.Store().Reserve(t.Context(), &next); err != nil {
+				next := record.Record{Schema: record.Schema, ID: record.ResumedID(child.ID()), Path: e.root.Path().Child(record.ResumedID(child.ID()), "explore"), Resumes: child.ID()}
+				if err := e.sessions.Store().Index.Reserve(t.Context(), &next); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if err := e.root.End(store.Completed, nil); err != nil {
+			if err := e.root.End(record.Completed, nil); err != nil {
 				t.Fatal(err)
 			}
 			r := child.Record()
-			if err := e.sessions.Store().NoteRead(t.Context(), &r); err != nil {
+			if err := e.sessions.Store().Retention.NoteRead(t.Context(), &r); err != nil {
 				t.Fatal(err)
 			}
 			e.cleanUp(t, 0)
@@ -254,7 +255,7 @@ func TestDeleteCounts(t *testing.T) {
 	}
 	remove := func(id string) {
 		t.Helper()
-		if _, err := e.sessions.Store().Delete(t.Context(), id); err != nil {
+		if _, err := e.sessions.Store().Retention.Delete(t.Context(), id); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -273,7 +274,7 @@ func TestDeleteCounts(t *testing.T) {
 	}
 	remove(child)
 	check("without the session that has a next run")
-	if err := e.root.End(store.Completed, nil); err != nil {
+	if err := e.root.End(record.Completed, nil); err != nil {
 		t.Fatal(err)
 	}
 	remove(e.root.ID())

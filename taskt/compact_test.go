@@ -11,7 +11,7 @@ import (
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -144,11 +144,11 @@ func TestLongChild(t *testing.T) {
 			t.Fatalf("the steps are %d and %d", before.walked, after.walked)
 		}
 	}
-	r := record(t, e, child)
-	if r.Status != store.Completed || r.Takeovers != 1 {
+	r := recordOf(t, e, child)
+	if r.Status != record.Completed || r.Takeovers != 1 {
 		t.Errorf("it is %s after %d takeovers: %s", r.Status, r.Takeovers, r.Error)
 	}
-	if text, err := e.sessions.Store().LastAnswer(t.Context(), r); err != nil || text != "the end" {
+	if text, err := e.sessions.Store().Transcripts.LastAnswer(t.Context(), r); err != nil || text != "the end" {
 		t.Errorf("its answer: %q, %v", text, err)
 	}
 	compacted := 0

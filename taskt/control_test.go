@@ -10,7 +10,7 @@ import (
 
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/control"
 )
@@ -68,7 +68,7 @@ func TestControl(t *testing.T) {
 		t.Errorf("transcript %+v, %v", transcript, err)
 	}
 
-	other, err := e.OpenCaller(t.Context(), "other", store.Owner)
+	other, err := e.OpenCaller(t.Context(), "other", record.Owner)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestControl(t *testing.T) {
 		if name == "task_send" {
 			args = `{"sessionId": "` + a + `", "message": "x"}`
 		}
-		if _, err := e.do(t, theirs, name, args); !errors.Is(err, store.ErrNotFound) {
+		if _, err := e.do(t, theirs, name, args); !errors.Is(err, record.ErrNotFound) {
 			t.Errorf("%s of another caller's: %v, want it not found", name, err)
 		}
 	}
@@ -90,7 +90,7 @@ func TestControl(t *testing.T) {
 	}
 
 	stopped, err := e.do(t, mine, "task_stop", `{}`)
-	if s := stopped.(*control.Stopped); err != nil || len(s.Sessions) != 1 || s.Sessions[0].Status != store.Cancelled {
+	if s := stopped.(*control.Stopped); err != nil || len(s.Sessions) != 1 || s.Sessions[0].Status != record.Cancelled {
 		t.Errorf("stopped %+v, %v", stopped, err)
 	}
 	stopped, err = e.do(t, mine, "task_stop", `{"sessionIds": ["`+a+`", "`+b+`", "`+a+`"]}`)

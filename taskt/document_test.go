@@ -8,26 +8,26 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/model"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/offer"
 )
 
 // TestDocument holds the JSON that scripts and clients read.
 func TestDocument(t *testing.T) {
-	record := store.Record{ID: "ses_c", ParentID: "ses_p", Steps: 2, Usage: model.Usage{InputTokens: 10, OutputTokens: 3, CacheReadTokens: 4}}
+	rec := record.Record{ID: "ses_c", ParentID: "ses_p", Steps: 2, Usage: model.Usage{InputTokens: 10, OutputTokens: 3, CacheReadTokens: 4}}
 	tests := []struct {
 		result taskt.Result
 		want   string
 	}{
 		{
-			taskt.Result{Agent: "explore", SessionID: "ses_c", Status: store.Completed, Text: "found", Record: record, Duration: 1500 * time.Microsecond},
+			taskt.Result{Agent: "explore", SessionID: "ses_c", Status: record.Completed, Text: "found", Record: rec, Duration: 1500 * time.Microsecond},
 			`{"type":"task_result","agent":"explore","sessionId":"ses_c","parentId":"ses_p","status":"completed","text":"found",` +
 				`"result":"\u003ctask_result agent=\"explore\"\u003e\nfound\n\u003c/task_result\u003e",` +
 				`"usage":{"inputTokens":10,"outputTokens":3,"cacheReadTokens":4},"steps":2,"durationMs":1}`,
 		},
 		{
-			taskt.Result{Agent: "nobody", Status: store.Failed, Text: "no such agent", Err: errors.New("no such agent")},
+			taskt.Result{Agent: "nobody", Status: record.Failed, Text: "no such agent", Err: errors.New("no such agent")},
 			`{"type":"task_error","agent":"nobody","status":"failed","error":"no such agent",` +
 				`"result":"\u003ctask_error agent=\"nobody\"\u003e\nno such agent\n\u003c/task_error\u003e",` +
 				`"usage":{"inputTokens":0,"outputTokens":0},"steps":0,"durationMs":0}`,

@@ -19,7 +19,7 @@ import (
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/gate"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/input"
 	"github.com/agentworker/worker/taskt/workdir"
@@ -147,11 +147,11 @@ func (s setup) open(t testing.TB) *env {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.sessions.Store().ForceStops(time.Minute)
+	e.sessions.Store().Recovery.ForceStops(time.Minute)
 	if e.Service, err = taskt.New(taskt.Options{Sessions: e.sessions, Agents: s.agents, Root: root, Limits: s.limits, Budget: s.budget, Above: s.above, AgentModels: s.agentModels, AgentEfforts: s.efforts, Isolate: s.isolate, Tools: s.tools}); err != nil {
 		t.Fatal(err)
 	}
-	if e.root, err = e.OpenCaller(t.Context(), "test", store.Owner); err != nil {
+	if e.root, err = e.OpenCaller(t.Context(), "test", record.Owner); err != nil {
 		t.Fatal(err)
 	}
 	return e

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/model"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -77,14 +77,14 @@ func TestModels(t *testing.T) {
 		{"fast", "slow plain p", "model quick, model deep, model deep"},
 		{"plain", "fast heir p", "model , model quick, model quick"},
 	} {
-		root, err := e.OpenCaller(t.Context(), "test", store.Owner)
+		root, err := e.OpenCaller(t.Context(), "test", record.Owner)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if res := e.Call(t.Context(), root, taskt.Input{Prompt: tt.prompt, AgentType: tt.agent}); res.Err != nil {
 			t.Fatal(res.Err)
 		}
-		records, err := e.sessions.Store().List(t.Context())
+		records, err := e.sessions.Store().Index.List(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -112,7 +112,7 @@ func TestTimeouts(t *testing.T) {
 	})
 	for agent, want := range map[string]string{"brief": "the time limit of 1s has passed", "plain": "the time limit of 1.5s has passed"} {
 		res := e.Call(t.Context(), e.root, taskt.Input{Prompt: "p", AgentType: agent})
-		if res.Status != store.TimedOut || res.Text != want {
+		if res.Status != record.TimedOut || res.Text != want {
 			t.Errorf("%s: %s, %s, want %s", agent, res.Status, res.Text, want)
 		}
 	}

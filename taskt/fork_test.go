@@ -80,7 +80,7 @@ func TestForkWire(t *testing.T) {
 			if again := list(t, second["messages"]); strings.Join(again[:len(own)], "\n") != strings.Join(own, "\n") || !strings.Contains(again[len(again)-1], "is denied by the rule task") {
 				t.Errorf("its second request:\n%s", strings.Join(again, "\n"))
 			}
-			tree, err := e.sessions.Store().Tree(t.Context(), res.Record.Path)
+			tree, err := e.sessions.Store().Index.Tree(t.Context(), res.Record.Path)
 			if err != nil || len(tree) != 2 {
 				t.Fatalf("%d sessions, %v", len(tree), err)
 			}

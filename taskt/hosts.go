@@ -9,7 +9,7 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/gate"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt/input"
 	"github.com/agentworker/worker/taskt/offer"
 )
@@ -75,14 +75,14 @@ func (s *Service) ReadInput(data []byte) (Input, error) {
 // OpenCaller opens the root session of a caller that makes its own calls, such as a command
 // line. The caller has decided on its calls, so that "ask" counts as answered; a deny
 // holds. by is the person who asks for the calls.
-func (s *Service) OpenCaller(ctx context.Context, description string, by store.Person) (*session.Session, error) {
+func (s *Service) OpenCaller(ctx context.Context, description string, by record.Person) (*session.Session, error) {
 	return s.openCaller(ctx, session.Spec{Description: description, AskedBy: by})
 }
 
 // OpenCallerOn is [Service.OpenCaller] for a caller that makes call after call, as a connected
 // host does ([session.Spec.Lasting]). Children that name no model run on model, if it is not
 // nil.
-func (s *Service) OpenCallerOn(ctx context.Context, description string, by store.Person, model model.Model) (*session.Session, error) {
+func (s *Service) OpenCallerOn(ctx context.Context, description string, by record.Person, model model.Model) (*session.Session, error) {
 	return s.openCaller(ctx, session.Spec{Description: description, AskedBy: by, CallerModel: model, Lasting: true})
 }
 

@@ -11,10 +11,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/internal/worktree"
 	"github.com/agentworker/worker/model"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/log"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/workdir"
 	"github.com/agentworker/worker/tool"
@@ -106,16 +106,16 @@ func TestIsolated(t *testing.T) {
 		t.Errorf("%+v", doc)
 	}
 	// What is stored says the same, by the index and by the log.
-	for _, read := range []func() (*store.Record, error){
-		func() (*store.Record, error) { return e.sessions.Store().Get(t.Context(), res.SessionID) },
-		func() (*store.Record, error) {
-			state, err := store.Fold(func(yield func(eventbus.Entry) bool) {
+	for _, read := range []func() (*record.Record, error){
+		func() (*record.Record, error) { return e.sessions.Store().Index.Get(t.Context(), res.SessionID) },
+		func() (*record.Record, error) {
+			state, err := log.Fold(func(yield func(log.Entry) bool) {
 				for entry, err := range e.bus.Log(t.Context(), res.Record.Path) {
 					if err != nil {
 						t.Error(err)
 						return
 					}
-					if !yield(entry) {
+					if !yield(log.Entry(entry)) {
 						return
 					}
 				}

@@ -9,6 +9,7 @@ import (
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/budget"
@@ -34,7 +35,7 @@ func spendingModel(m modelFunc) modelFunc {
 // limit.
 func checkBudgets(t *testing.T, bus *eventbus.Bus, sessions *store.Store) {
 	t.Helper()
-	records, err := sessions.List(t.Context())
+	records, err := sessions.Index.List(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +54,7 @@ func checkBudgets(t *testing.T, bus *eventbus.Bus, sessions *store.Store) {
 		var least budget.Use
 		cut := int64(0)
 		for _, below := range records {
-			if slices.ContainsFunc(below.Path.IDs(), func(id string) bool { return store.SameRuns(id, r.ID) }) {
+			if slices.ContainsFunc(below.Path.IDs(), func(id string) bool { return record.SameConversation(id, r.ID) }) {
 				cut += 1 + int64(below.Takeovers)
 				for i, n := range shown[below.ID] {
 					least[i] += n
@@ -81,7 +82,7 @@ func checkBudgets(t *testing.T, bus *eventbus.Bus, sessions *store.Store) {
 }
 
 // shownUse counts in the log of an agent's session what its events tell of its use.
-func shownUse(t *testing.T, bus *eventbus.Bus, r *store.Record) (use budget.Use) {
+func shownUse(t *testing.T, bus *eventbus.Bus, r *record.Record) (use budget.Use) {
 	t.Helper()
 	if r.Agent == "" {
 		return use

@@ -17,6 +17,8 @@ import (
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session/lease"
+	"github.com/agentworker/worker/session/outcome"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/control"
@@ -37,7 +39,7 @@ func recordTree(t *testing.T) (stored []*nats.Msg, boot string) {
 	<-blocking
 	e.move(t, e.child(t, "blocking"))
 	close(moved)
-	again := e.Resume(t.Context(), e.root, control.Resumption{Record: record(t, e, other.SessionID()), Prompt: "again"})
+	again := e.Resume(t.Context(), e.root, control.Resumption{Record: recordOf(t, e, other.SessionID()), Prompt: "again"})
 	for _, run := range []*taskt.Run{lead, again} {
 		<-run.Done()
 		if run.Result().Err != nil {
@@ -48,7 +50,7 @@ func recordTree(t *testing.T) (stored []*nats.Msg, boot string) {
 	if _, err := e.do(t, scopeOf(e.root.ID()), "task_wait", `{}`); err != nil {
 		t.Fatal(err)
 	}
-	if err := e.root.End(store.Completed, nil); err != nil {
+	if err := e.root.End(record.Completed, nil); err != nil {
 		t.Fatal(err)
 	}
 	return content(t, e.bus), boot
@@ -117,9 +119,9 @@ func treeSetup(let, moved <-chan struct{}, blocking chan<- struct{}) setup {
 	}}
 }
 
-func record(t *testing.T, e *env, id string) *store.Record {
+func recordOf(t *testing.T, e *env, id string) *record.Record {
 	t.Helper()
-	r, err := e.sessions.Store().Get(t.Context(), id)
+	r, err := e.sessions.Store().Index.Get(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,9 +162,9 @@ func TestKilledTree(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sessions.NoteEnds(control.EndNotes)
+		sessions.Notices.NoteEnds(control.EndNotes)
 		for range 2 { // the second finds nothing to do
-			if _, err := sessions.Recover(t.Context()); err != nil {
+			if _, err := sessions.Recovery.Recover(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -232,7 +234,7 @@ func killAt(t *testing.T, bus *eventbus.Bus, stored []*nats.Msg, boots ...string
 // checkTold checks which ends the sessions of a store were told. The messages about completed
 // sessions are the same in texts, whichever process wrote them.
 func checkTold(t *testing.T, bus *eventbus.Bus, sessions *store.Store, texts map[string]string) {
-	records, err := sessions.List(t.Context())
+	records, err := sessions.Index.List(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,23 +246,23 @@ func checkTold(t *testing.T, bus *eventbus.Bus, sessions *store.Store, texts map
 			continue
 		}
 		told, known, text := heard(t, bus, r)
-		if text != "" && r.Status == store.Completed {
+		if text != "" && r.Status == record.Completed {
 			if before := texts[r.ID]; before != "" && before != text {
 				t.Errorf("%s was told of the end of %s in other words:\n%s\nnot\n%s", r.ParentID, r.ID, text, before)
 			}
 			texts[r.ID] = text
 		}
 		answer := ""
-		if r.Status == store.Completed {
-			if answer, err = sessions.LastAnswer(t.Context(), r); err != nil {
+		if r.Status == record.Completed {
+			if answer, err = sessions.Transcripts.LastAnswer(t.Context(), r); err != nil {
 				t.Error(err)
 			}
 		}
 		want := 1
-		if store.Skipped(answer) || known && told == 0 {
+		if outcome.Skipped(answer) || known && told == 0 {
 			want = 0
 		}
-		parent, err := sessions.Get(t.Context(), r.ParentID)
+		parent, err := sessions.Index.Get(t.Context(), r.ParentID)
 		if err != nil || parent.EndedAt.Before(r.EndedAt) {
 			want = 0 // it had ended before
 			if err != nil || !r.Detached {
@@ -278,8 +280,8 @@ func checkTold(t *testing.T, bus *eventbus.Bus, sessions *store.Store, texts map
 
 // heard counts the messages about the end of a session in the log of its parent. It also
 // returns them, and whether the result of a call there has the end.
-func heard(t *testing.T, bus *eventbus.Bus, r *store.Record) (told int, known bool, text string) {
-	notice, calls := store.NoticeID(r.ID), make(map[string]bool)
+func heard(t *testing.T, bus *eventbus.Bus, r *record.Record) (told int, known bool, text string) {
+	notice, calls := outcome.NoticeID(r.ID), make(map[string]bool)
 	for entry, err := range bus.Log(t.Context(), r.Path[:len(r.Path)-1]) {
 		if err != nil {
 			t.Fatal(err)

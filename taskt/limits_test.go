@@ -13,7 +13,7 @@ import (
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -126,7 +126,7 @@ func TestOneStep(t *testing.T) {
 		if out := <-out; out.Err != nil {
 			t.Error(out.Err)
 		}
-		if err := root.End(store.Completed, nil); err != nil {
+		if err := root.End(record.Completed, nil); err != nil {
 			t.Error(err)
 		}
 	}
@@ -151,7 +151,7 @@ func TestCancelQueued(t *testing.T) {
 	go call()
 	cancel()
 	for range 2 {
-		if res := <-results; res.Err == nil || res.SessionID != "" && res.Status != store.Cancelled {
+		if res := <-results; res.Err == nil || res.SessionID != "" && res.Status != record.Cancelled {
 			t.Errorf("result %+v", res)
 		}
 	}
@@ -164,7 +164,7 @@ func TestChildTime(t *testing.T) {
 	})
 	e := newEnv(t, m, taskt.Limits{ChildTime: time.Second}, nil)
 	res := e.Call(t.Context(), e.root, taskt.Input{Prompt: "p", AgentType: "explore"})
-	if res.Status != store.TimedOut || !strings.Contains(res.XML(), "<task_error agent=\"explore\">\nthe time limit of 1s has passed") {
+	if res.Status != record.TimedOut || !strings.Contains(res.XML(), "<task_error agent=\"explore\">\nthe time limit of 1s has passed") {
 		t.Errorf("result %+v", res)
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -15,7 +15,7 @@ func TestThousandCalls(t *testing.T) {
 	var calls sync.WaitGroup
 	for range 1000 {
 		calls.Go(func() {
-			if res := e.Call(t.Context(), e.root, taskt.Input{Prompt: "p", AgentType: "explore"}); res.Err != nil || res.Text != "done" || res.Status != store.Completed {
+			if res := e.Call(t.Context(), e.root, taskt.Input{Prompt: "p", AgentType: "explore"}); res.Err != nil || res.Text != "done" || res.Status != record.Completed {
 				t.Errorf("%s: %q, %v", res.Status, res.Text, res.Err)
 			}
 		})

@@ -4,7 +4,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/index"
+	"github.com/agentworker/worker/session/log"
+	"github.com/agentworker/worker/session/record"
+	"github.com/agentworker/worker/session/transcript"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -26,11 +29,11 @@ func TestInspectable(t *testing.T) {
 		}
 		results = append(results, res)
 	}
-	if err := e.root.End(store.Completed, nil); err != nil {
+	if err := e.root.End(record.Completed, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, all := range []bool{false, true} {
-		page, err := e.sessions.Store().Page(t.Context(), store.ListOptions{Nested: all})
+		page, err := e.sessions.Store().Index.Page(t.Context(), index.ListOptions{Nested: all})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,11 +45,11 @@ func TestInspectable(t *testing.T) {
 			t.Errorf("with all %v: %v are listed, of %s and %s", all, listed, results[0].SessionID, results[1].SessionID)
 		}
 	}
-	messages, err := e.sessions.Store().Messages(t.Context(), e.root.ID())
+	messages, err := e.sessions.Store().Transcripts.Messages(t.Context(), e.root.ID())
 	if err != nil {
 		t.Fatal(err)
 	}
-	var nested []*store.Nested
+	var nested []*log.Nested
 	for _, m := range messages {
 		nested = append(nested, m.Nested...)
 	}
@@ -54,7 +57,7 @@ func TestInspectable(t *testing.T) {
 		t.Fatalf("nested in the caller's transcript: %+v", nested)
 	}
 	record := e.root.Record()
-	if text := store.Markdown(&record, messages); !strings.Contains(text, "> # Session `"+nested[0].ID+"`") || !strings.Contains(text, "> > seen") {
+	if text := transcript.Markdown(&record, messages); !strings.Contains(text, "> # Session `"+nested[0].ID+"`") || !strings.Contains(text, "> > seen") {
 		t.Errorf("as Markdown:\n%s", text)
 	}
 }

@@ -33,7 +33,7 @@ func TestNoNesting(t *testing.T) {
 	if slices.Contains(offered, "task") || !result.IsError || !strings.Contains(result.Text, "task") {
 		t.Errorf("offered %v, result %+v", offered, result)
 	}
-	records, err := e.sessions.Store().List(t.Context())
+	records, err := e.sessions.Store().Index.List(t.Context())
 	if err != nil || len(records) != 2 {
 		t.Errorf("%d sessions, %v, want the root and its child", len(records), err)
 	}
@@ -56,7 +56,7 @@ func TestNesting(t *testing.T) {
 	if res.Err != nil {
 		t.Fatal(res.Err)
 	}
-	records, err := e.sessions.Store().List(t.Context())
+	records, err := e.sessions.Store().Index.List(t.Context())
 	if err != nil || len(records) != 4 || records[0].Depth != 3 {
 		t.Fatalf("%d sessions, %v, want 4", len(records), err)
 	}
@@ -94,11 +94,11 @@ func TestNestingInBackground(t *testing.T) {
 	if res := e.Call(t.Context(), e.root, taskt.Input{Prompt: "p", AgentType: "general"}); res.Err != nil {
 		t.Fatal(res.Err)
 	}
-	records, err := e.sessions.Store().List(t.Context())
+	records, err := e.sessions.Store().Index.List(t.Context())
 	if err != nil || len(records) != 3 || records[0].Depth != 2 {
 		t.Fatalf("%d sessions, %v, want 3", len(records), err)
 	}
-	last, err := e.sessions.Store().LastAnswer(t.Context(), records[0])
+	last, err := e.sessions.Store().Transcripts.LastAnswer(t.Context(), records[0])
 	if err != nil || !strings.Contains(last, "nesting limit") {
 		t.Errorf("the deepest says %q, %v, want that its call was refused", last, err)
 	}

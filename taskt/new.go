@@ -7,7 +7,7 @@ import (
 
 	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/session/gate"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/outcome"
 	"github.com/agentworker/worker/taskt/control"
 	"github.com/agentworker/worker/taskt/instructions"
 	"github.com/agentworker/worker/taskt/memory"
@@ -68,7 +68,7 @@ func (s *Service) noteKnown(made *tool.Call, children []string) {
 	}
 	ids := make([]string, len(children))
 	for i, id := range children {
-		ids[i] = store.NoticeID(id)
+		ids[i] = outcome.NoticeID(id)
 	}
 	parent.Knows(made.ID, ids...)
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/session/gate"
-	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/offer"
 )
@@ -182,9 +182,9 @@ func TestJudgedIsRun(t *testing.T) {
 					return answer("done")(ctx, req, yield)
 				}),
 				static: static{{Tool: "*", Pattern: "*", Action: permission.Ask}},
-				approver: gate.ApproverFunc(func(context.Context, *gate.Request) (store.Answer, error) {
+				approver: gate.ApproverFunc(func(context.Context, *gate.Request) (approval.Answer, error) {
 					now.Store(after) // the call has been judged, and has not run
-					return store.Answer{Verdict: store.ApproveOnce}, nil
+					return approval.Answer{Verdict: approval.ApproveOnce}, nil
 				}),
 				agents: agentsFunc(now.Load),
 			}.open(t)

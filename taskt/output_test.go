@@ -7,7 +7,7 @@ import (
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -73,7 +73,7 @@ func TestOutput(t *testing.T) {
 			}
 			if tt.err != "" {
 				last := "\n\nThe last answer:\n" + tt.answers[min(2, len(tt.answers)-1)]
-				if res.Err == nil || res.Status != store.Failed || !strings.HasPrefix(res.Text, tt.err) || !strings.HasSuffix(res.Text, last) ||
+				if res.Err == nil || res.Status != record.Failed || !strings.HasPrefix(res.Text, tt.err) || !strings.HasSuffix(res.Text, last) ||
 					!strings.HasPrefix(res.XML(), "<task_error agent=\"counter\">") {
 					t.Errorf("%q: %s\n%s\nwant %s…%s", tt.answers, res.Status, res.XML(), tt.err, last)
 				}

@@ -10,7 +10,7 @@ import (
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session/gate"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/tool"
 )
@@ -80,12 +80,12 @@ func TestPlanExit(t *testing.T) {
 	p.expect(t, "as build: a a \"a\" is denied", "as build: plan_exit ok", // asked for by plan, and answered to build
 		"as build: a ok", `as build: b b "b" is denied by the rule b: {"*": deny} (.agents/agents/lead.md`,
 		`as build: c c "c" is denied by the rule c: {"*": deny} (.agents/agents/build.md`, `as build: plan_exit there is no tool "plan_exit"`)
-	records, err := e.sessions.Store().List(t.Context())
+	records, err := e.sessions.Store().Index.List(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	child := records[slices.IndexFunc(records, func(r *store.Record) bool { return r.Depth == 2 })]
-	state, err := e.sessions.Store().State(t.Context(), child.Path)
+	child := records[slices.IndexFunc(records, func(r *record.Record) bool { return r.Depth == 2 })]
+	state, err := e.sessions.Store().Index.State(t.Context(), child.Path)
 	if err != nil || child.Agent != "build" || state.Record.Agent != "build" || child.Path[2].AgentType != "plan" {
 		t.Fatalf("the record %+v, by its log %+v, %v", child, state.Record, err)
 	}

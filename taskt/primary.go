@@ -9,7 +9,7 @@ import (
 
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/session"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 )
 
 // Primary is an agent that talks to a person, as hosts may offer it to one.
@@ -52,12 +52,12 @@ func (s *Service) PrimaryChanges(ctx context.Context) iter.Seq[struct{}] {
 // Conversation says how the session of a primary agent is opened. The zero value: for
 // one prompt.
 type Conversation struct {
-	ID          string        // as in [session.Spec]; ignored with Resumes
-	Description string        // the task in a few words
-	Model       string        // empty means the agent's
-	AskedBy     store.Person  // as in [session.Spec]
-	Lasting     bool          // as in [session.Spec]
-	Resumes     *store.Record // of a session to resume, which has ended; nil means none
+	ID          string         // as in [session.Spec]; ignored with Resumes
+	Description string         // the task in a few words
+	Model       string         // empty means the agent's
+	AskedBy     record.Person  // as in [session.Spec]
+	Lasting     bool           // as in [session.Spec]
+	Resumes     *record.Record // of a session to resume, which has ended; nil means none
 }
 
 // OpenPrimary opens the root session of a primary agent, which may call task.
@@ -67,7 +67,7 @@ func (s *Service) OpenPrimary(ctx context.Context, def *agentdefs.Definition, de
 
 // OpenConversation is [Service.OpenPrimary] for a session that may be prompted again and
 // again. One that resumes another is held to the rules of that as well;
-// [store.ErrResumed] is returned where somebody else has resumed it.
+// [record.ErrResumed] is returned where somebody else has resumed it.
 func (s *Service) OpenConversation(ctx context.Context, def *agentdefs.Definition, c Conversation) (*session.Session, error) {
 	if def.Worktree {
 		return nil, fmt.Errorf("the agent %q works in a worktree of its own (isolation: worktree), which a run of 'worker task %s' makes", def.Name, def.Name)

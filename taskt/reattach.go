@@ -9,7 +9,8 @@ import (
 	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
+	"github.com/agentworker/worker/session/recovery"
 	"github.com/agentworker/worker/taskt/control"
 	"github.com/agentworker/worker/taskt/input"
 	"github.com/agentworker/worker/taskt/offer"
@@ -18,29 +19,29 @@ import (
 
 // madeBy returns the children of a claimed session whose calls have no outcome yet, by the ids
 // of these calls. A child that had not begun is left out: its call is made anew.
-func (n *claiming) madeBy(ctx context.Context, t *store.Taken) (map[string]*store.Record, error) {
+func (n *claiming) madeBy(ctx context.Context, t *recovery.Claimed) (map[string]*record.Record, error) {
 	step := t.State.Step()
 	if step == nil || !slices.ContainsFunc(t.State.Open, func(c model.ToolCall) bool { return c.Name == toolcatalog.Task }) {
 		return nil, nil
 	}
 	sessions := n.service.sessions.Store()
-	below, err := sessions.Tree(ctx, t.Record.Path)
+	below, err := sessions.Index.Tree(ctx, t.Record.Path)
 	if err != nil {
 		return nil, err
 	}
-	made := make(map[string]*store.Record)
+	made := make(map[string]*record.Record)
 	for _, r := range below {
 		if r.ParentID != t.Record.ID || r.ParentMessageID != "" && r.ParentMessageID != step.MessageID {
 			continue
 		}
-		state, err := sessions.State(ctx, r.Path)
+		state, err := sessions.Index.State(ctx, r.Path)
 		switch {
 		case err != nil:
 			return nil, err
-		case r.Status == store.Interrupted && !state.Prompted:
+		case r.Status == record.Interrupted && !state.Prompted:
 		case state.CallID == "":
 			return nil, fmt.Errorf("it is not known which of its calls has made session %s", r.ID)
-		case !r.Status.Ended() && !slices.ContainsFunc(n.claimed, func(t *store.Taken) bool { return t.Record.ID == r.ID }):
+		case !r.Status.Ended() && !slices.ContainsFunc(n.claimed, func(t *recovery.Claimed) bool { return t.Record.ID == r.ID }):
 			return nil, fmt.Errorf("another process runs session %s, for which a call of it waits", r.ID)
 		default:
 			made[state.CallID] = r
@@ -82,7 +83,7 @@ func (n *claiming) callOf(id string) *call {
 // outcome returns what an agent's call would have returned if its process had not ended. Its
 // subagent runs in the background, or has ended.
 func (s *Service) outcome(ctx context.Context, made *tool.Call, childID string) (tool.Result, error) {
-	r, err := s.sessions.Store().Get(ctx, childID)
+	r, err := s.sessions.Store().Index.Get(ctx, childID)
 	if err != nil {
 		return tool.Result{}, err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/agentworker/worker/eventbus/bustest"
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/tool"
@@ -101,7 +102,7 @@ func TestTakeoverFailedCall(t *testing.T) {
 	lead := s.cut(t, dir, "go", `"toolName":"change"`)
 	s.model = m(&results)
 	e, _ := s.over(t, openBus(t, dir))
-	if r := record(t, e, lead); r.Status != store.Completed || r.Takeovers != 1 || r.Steps != 2 {
+	if r := recordOf(t, e, lead); r.Status != record.Completed || r.Takeovers != 1 || r.Steps != 2 {
 		t.Errorf("it is %s after %d steps and %d takeovers: %s", r.Status, r.Steps, r.Takeovers, r.Error)
 	}
 	for _, text := range []string{`<task_error agent="explore">`, "it is not known whether its call of change was made", "The text so far:\nI change it", "seen says"} {
@@ -133,14 +134,14 @@ type answered struct {
 
 // checkCalls checks the calls of agents' sessions, claimed or not. Each has one outcome, which
 // tells the end of the session that it waited for. There is one such session that had begun.
-func checkCalls(t *testing.T, bus *eventbus.Bus, sessions *store.Store, records []*store.Record) {
+func checkCalls(t *testing.T, bus *eventbus.Bus, sessions *store.Store, records []*record.Record) {
 	t.Helper()
 	calls := make(map[string]map[string]*answered)
 	for _, r := range records {
 		calls[r.ID] = callsIn(t, bus, r)
 	}
 	for _, r := range records {
-		state, err := sessions.State(t.Context(), r.Path)
+		state, err := sessions.Index.State(t.Context(), r.Path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -152,8 +153,8 @@ func checkCalls(t *testing.T, bus *eventbus.Bus, sessions *store.Store, records 
 			continue
 		}
 		want := "<task_error"
-		if r.Status == store.Completed {
-			if want, err = sessions.LastAnswer(t.Context(), r); err != nil {
+		if r.Status == record.Completed {
+			if want, err = sessions.Transcripts.LastAnswer(t.Context(), r); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -163,7 +164,7 @@ func checkCalls(t *testing.T, bus *eventbus.Bus, sessions *store.Store, records 
 	}
 	for _, r := range records {
 		for id, call := range calls[r.ID] {
-			if call.ends > 1 || call.begun > 1 || r.Agent != "" && r.Status == store.Completed && call.ends != 1 {
+			if call.ends > 1 || call.begun > 1 || r.Agent != "" && r.Status == record.Completed && call.ends != 1 {
 				t.Errorf("%s %s (%s): the call %s has %d outcomes and %d sessions", r.ID, r.Agent, r.Status, id, call.ends, call.begun)
 			}
 		}
@@ -172,7 +173,7 @@ func checkCalls(t *testing.T, bus *eventbus.Bus, sessions *store.Store, records 
 
 // callsIn returns the calls in the log of a session, by their ids. Of one that was made again
 // under the same id, since its message had lost other calls, the last counts.
-func callsIn(t *testing.T, bus *eventbus.Bus, r *store.Record) map[string]*answered {
+func callsIn(t *testing.T, bus *eventbus.Bus, r *record.Record) map[string]*answered {
 	t.Helper()
 	calls := make(map[string]*answered)
 	for e, err := range bus.Log(t.Context(), r.Path) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt/control"
 	"github.com/agentworker/worker/taskt/offer"
@@ -59,7 +60,7 @@ func (s *Service) resumed(ctx context.Context, by offer.Caller, parent *session.
 	from := &resumption{record: before, assignment: r.Assignment}
 	from.assignment.Role = cmp.Or(r.Assignment.Role, before.Role)
 	from.ID, from.Path, from.Model, from.MessageID = before.ID, before.Path, before.Model, r.MessageID
-	if from.Messages, err = s.sessions.Store().Conversation(ctx, before.ID); err != nil {
+	if from.Messages, err = s.sessions.Store().Transcripts.Conversation(ctx, before.ID); err != nil {
 		return nil, err
 	}
 	if err := from.readAbove(ctx, s.sessions.Store(), t, parent); err != nil {
@@ -71,7 +72,7 @@ func (s *Service) resumed(ctx context.Context, by offer.Caller, parent *session.
 }
 
 // resumeRoot makes the session of a primary agent resume that of a record.
-func resumeRoot(ctx context.Context, sessions *store.Store, spec *session.Spec, before *store.Record) error {
+func resumeRoot(ctx context.Context, sessions *store.Store, spec *session.Spec, before *record.Record) error {
 	if before.ParentID != "" || before.Agent == "" {
 		return fmt.Errorf("session %s is not that of a primary agent", before.ID)
 	}
@@ -83,11 +84,11 @@ func resumeRoot(ctx context.Context, sessions *store.Store, spec *session.Spec, 
 	if err != nil {
 		return err
 	}
-	messages, err := sessions.Conversation(ctx, before.ID)
+	messages, err := sessions.Transcripts.Conversation(ctx, before.ID)
 	if err != nil {
 		return err
 	}
-	spec.ID = store.NextRun(before.ID)
+	spec.ID = record.ResumedID(before.ID)
 	spec.Resumes = &session.Resumed{ID: before.ID, Path: before.Path, Model: before.Model, Messages: messages, Within: []*permission.Ruleset{rules}}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/control"
 	"github.com/agentworker/worker/tool"
@@ -20,7 +20,7 @@ import (
 // resume has a session go on below the caller's, and returns the result.
 func (e *env) resume(t *testing.T, id, message string) *taskt.Result {
 	t.Helper()
-	r, err := e.sessions.Store().Get(t.Context(), id)
+	r, err := e.sessions.Store().Index.Get(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,18 +55,18 @@ func TestResume(t *testing.T) {
 	}), taskt.Limits{}, nil)
 	first := e.Call(t.Context(), e.root, look)
 	second := e.resume(t, first.SessionID, "and now?")
-	if second.SessionID != first.SessionID+"-2" || second.Text != "answer 2" || second.Record.Resumes != first.SessionID || !slices.Equal(second.Record.AskedBy, []store.Person{store.Owner}) {
+	if second.SessionID != first.SessionID+"-2" || second.Text != "answer 2" || second.Record.Resumes != first.SessionID || !slices.Equal(second.Record.AskedBy, []record.Person{record.Owner}) {
 		t.Fatalf("the second run %+v", second)
 	}
 	third := e.resume(t, second.SessionID, "and then?")
 	if want := "user: look\nassistant: answer 1\nuser: and now?\nassistant: answer 2\nuser: and then?\n"; third.Err != nil || said[2] != want {
 		t.Errorf("the third run %+v was sent\n%s\nwant\n%s", third, said[2], want)
 	}
-	messages, err := e.sessions.Store().Messages(t.Context(), third.SessionID)
+	messages, err := e.sessions.Store().Transcripts.Messages(t.Context(), third.SessionID)
 	if err != nil || len(messages) != 6 || messages[0].Text != "look" || messages[5].Text != "answer 3" {
 		t.Errorf("stored: %d messages, %v", len(messages), err)
 	}
-	if again := e.resume(t, first.SessionID, "me too"); !errors.Is(again.Err, store.ErrResumed) {
+	if again := e.resume(t, first.SessionID, "me too"); !errors.Is(again.Err, record.ErrResumed) {
 		t.Errorf("resumed twice: %+v", again)
 	}
 	for _, id := range []string{first.SessionID, second.SessionID, third.SessionID} {
@@ -75,7 +75,7 @@ func TestResume(t *testing.T) {
 			t.Errorf("the result of %s: %+v, %v", id, got, err)
 		}
 	}
-	if r, err := e.sessions.Store().Get(t.Context(), first.SessionID[:12]); err != nil || r.ID != third.SessionID {
+	if r, err := e.sessions.Store().Index.Get(t.Context(), first.SessionID[:12]); err != nil || r.ID != third.SessionID {
 		t.Errorf("by the start of its id: %+v, %v", r, err)
 	}
 }
@@ -140,7 +140,7 @@ func TestResumeNarrows(t *testing.T) {
 	if res := e.Call(t.Context(), e.root, taskt.Input{Prompt: "lead", AgentType: "lead"}); res.Err != nil {
 		t.Fatal(res.Err)
 	}
-	records, err := e.sessions.Store().List(t.Context())
+	records, err := e.sessions.Store().Index.List(t.Context())
 	if err != nil || records[0].Agent != "leaf" {
 		t.Fatal(err, records[0])
 	}
@@ -209,7 +209,7 @@ func TestResumeFork(t *testing.T) {
 	})
 	e := newEnv(t, m, taskt.Limits{}, leadFile)
 	e.runLead(t, "seen")
-	records, err := e.sessions.Store().List(t.Context())
+	records, err := e.sessions.Store().Index.List(t.Context())
 	if err != nil || records[0].Fork == 0 {
 		t.Fatal(err, records[0])
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/session"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt/control"
 	"github.com/agentworker/worker/taskt/offer"
 )
@@ -81,16 +81,16 @@ func (c *call) makeIn(ctx context.Context, caller *session.Session) *Result {
 	case err == nil:
 		err = errors.New(res.Text)
 	}
-	result := &Result{Agent: c.req.Agent, Status: store.Failed, Text: err.Error(), Err: err, Refused: res.Refused}
+	result := &Result{Agent: c.req.Agent, Status: record.Failed, Text: err.Error(), Err: err, Refused: res.Refused}
 	if ctx.Err() != nil || errors.Is(err, context.Canceled) { // or the caller's session is stopped
-		result.Status = store.Cancelled
+		result.Status = record.Cancelled
 	}
 	return result
 }
 
 // failedRun is a run that has failed before it began.
 func failedRun(ctx context.Context, agent string, err error) *Run {
-	r := &Run{agent: agent, cancel: func(error) {}, done: make(chan struct{}), result: &Result{Agent: agent, Status: store.Failed}}
+	r := &Run{agent: agent, cancel: func(error) {}, done: make(chan struct{}), result: &Result{Agent: agent, Status: record.Failed}}
 	r.result.Fail(ctx, err)
 	close(r.done)
 	return r

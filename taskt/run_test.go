@@ -9,7 +9,7 @@ import (
 
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/control"
 )
@@ -82,11 +82,11 @@ func TestStartWithoutChild(t *testing.T) {
 	if r := run.Result(); run.SessionID() != "" || !r.Refused || r.Err == nil {
 		t.Errorf("session %q, result %+v, want it refused", run.SessionID(), r)
 	}
-	if err := e.root.End(store.Cancelled, nil); err != nil {
+	if err := e.root.End(record.Cancelled, nil); err != nil {
 		t.Fatal(err)
 	}
-	if run = e.Start(t.Context(), e.root, look); run.SessionID() != "" || !errors.Is(run.Result().Err, store.ErrEnded) {
-		t.Errorf("below a root that has ended: session %q, %v, want %v", run.SessionID(), run.Result().Err, store.ErrEnded)
+	if run = e.Start(t.Context(), e.root, look); run.SessionID() != "" || !errors.Is(run.Result().Err, record.ErrEnded) {
+		t.Errorf("below a root that has ended: session %q, %v, want %v", run.SessionID(), run.Result().Err, record.ErrEnded)
 	}
 }
 
@@ -102,11 +102,11 @@ func TestRunCancel(t *testing.T) {
 	<-first.Done()
 	for run, reason := range map[*taskt.Run]string{first: ": the host has gone", queued: ": enough"} {
 		// Either may have had the one slot.
-		if r := run.Result(); r.Status != store.Cancelled || !strings.HasPrefix(r.Text, "the task was cancelled") || !strings.HasSuffix(r.Text, reason) {
+		if r := run.Result(); r.Status != record.Cancelled || !strings.HasPrefix(r.Text, "the task was cancelled") || !strings.HasSuffix(r.Text, reason) {
 			t.Errorf("%+v, want it cancelled%s", r, reason)
 		}
 		stored, err := e.Control().Result(t.Context(), scopeOf(e.root.ID()), run.SessionID())
-		if err != nil || stored.XML() != run.Result().XML() || stored.Status != store.Cancelled || stored.Err == nil {
+		if err != nil || stored.XML() != run.Result().XML() || stored.Status != record.Cancelled || stored.Err == nil {
 			t.Errorf("stored %+v, %v, want %+v", stored, err, run.Result())
 		}
 	}
@@ -130,7 +130,7 @@ func TestStored(t *testing.T) {
 	e := newEnv(t, m, taskt.Limits{}, map[string]string{
 		"counter.md": "---\ndescription: Counts.\noutput: {type: object, properties: {n: {type: integer}}, required: [n]}\n---\n",
 	})
-	other, err := e.OpenCaller(t.Context(), "other", store.Owner)
+	other, err := e.OpenCaller(t.Context(), "other", record.Owner)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func TestStored(t *testing.T) {
 			{other.ID(), got.SessionID}, {e.root.ID(), got.SessionID[:10]}, {"", got.SessionID[:10]}, {e.root.ID(), ""},
 			{e.root.ID(), "ses_"}, {e.root.ID(), e.root.ID()}, {"", e.root.ID()}, {e.root.ID(), "a.b"},
 		} {
-			if r, err := e.Control().Result(t.Context(), scopeOf(tt.caller), tt.id); !errors.Is(err, store.ErrNotFound) || strings.Contains(err.Error(), got.SessionID) && tt.id != got.SessionID {
+			if r, err := e.Control().Result(t.Context(), scopeOf(tt.caller), tt.id); !errors.Is(err, record.ErrNotFound) || strings.Contains(err.Error(), got.SessionID) && tt.id != got.SessionID {
 				t.Errorf("%s: %q of %q: %v, %v, want it not found", prompt, tt.id, tt.caller, r, err)
 			}
 		}
@@ -195,7 +195,7 @@ func TestStop(t *testing.T) {
 		}
 	})
 	e := newEnv(t, m, taskt.Limits{Depth: 2, Running: 1}, nil)
-	other, err := e.OpenCaller(t.Context(), "other", store.Owner)
+	other, err := e.OpenCaller(t.Context(), "other", record.Owner)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,26 +205,26 @@ func TestStop(t *testing.T) {
 	for _, tt := range []struct{ caller, id string }{
 		{other.ID(), run.SessionID()}, {"", run.SessionID()[:10]}, {e.root.ID(), e.root.ID()}, {"", "ses_none"}, {e.root.ID(), strings.Repeat("x", 5000)},
 	} {
-		if _, err := e.stop(t, scopeOf(tt.caller), tt.id); !errors.Is(err, store.ErrNotFound) {
+		if _, err := e.stop(t, scopeOf(tt.caller), tt.id); !errors.Is(err, record.ErrNotFound) {
 			t.Errorf("stopping %.20q of %q: %v, want it not found", tt.id, tt.caller, err)
 		}
 	}
 	for _, r := range []*taskt.Run{queued, run} {
 		state, err := e.stop(t, scopeOf(e.root.ID()), r.SessionID())
-		if err != nil || state.Status != store.Cancelled {
+		if err != nil || state.Status != record.Cancelled {
 			t.Fatalf("state %+v, %v", state, err)
 		}
 		<-r.Done()
-		if got := r.Result(); got.Status != store.Cancelled || !strings.HasSuffix(got.Text, "stopped by alice") {
+		if got := r.Result(); got.Status != record.Cancelled || !strings.HasSuffix(got.Text, "stopped by alice") {
 			t.Errorf("result %+v", got)
 		}
 	}
-	records, err := e.sessions.Store().List(t.Context())
+	records, err := e.sessions.Store().Index.List(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range records {
-		if r.Depth == 2 && (r.Status != store.Cancelled || !r.Closed) {
+		if r.Depth == 2 && (r.Status != record.Cancelled || !r.Closed) {
 			t.Errorf("the one below: %+v", r)
 		}
 	}
@@ -236,19 +236,19 @@ func TestStop(t *testing.T) {
 // TestStopRoot: whoever stops a caller's session cancels its calls.
 func TestStopRoot(t *testing.T) {
 	e := newEnv(t, held(nil), taskt.Limits{}, nil)
-	root, err := e.OpenCallerOn(t.Context(), "a host", store.Owner, nil)
+	root, err := e.OpenCallerOn(t.Context(), "a host", record.Owner, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	run := e.Start(t.Context(), root, look)
-	if record, err := e.sessions.Store().Stop(t.Context(), root.ID(), "alice"); err != nil || record.Status != store.Cancelled {
-		t.Fatalf("record %+v, %v", record, err)
+	if rec, err := e.sessions.Store().Recovery.Stop(t.Context(), root.ID(), "alice"); err != nil || rec.Status != record.Cancelled {
+		t.Fatalf("record %+v, %v", rec, err)
 	}
 	<-run.Done()
-	if r := run.Result(); r.Status != store.Cancelled {
+	if r := run.Result(); r.Status != record.Cancelled {
 		t.Errorf("result %+v", r)
 	}
-	if r := e.Call(t.Context(), root, look); r.Status != store.Cancelled || r.SessionID != "" {
+	if r := e.Call(t.Context(), root, look); r.Status != record.Cancelled || r.SessionID != "" {
 		t.Errorf("a call after it: %+v", r)
 	}
 }

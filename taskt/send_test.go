@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/agentworker/worker/model"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/control"
 )
@@ -41,13 +41,13 @@ func TestSendOnce(t *testing.T) {
 	let <- "seen"
 	let <- "read"
 	<-run.Done()
-	if sent, err := send("first", "a"); err != nil || sent.MessageID != first.MessageID || sent.Status != store.Completed {
+	if sent, err := send("first", "a"); err != nil || sent.MessageID != first.MessageID || sent.Status != record.Completed {
 		t.Errorf("after the end: %+v, %v", sent, err)
 	}
-	if _, err := send("late", "c"); !errors.Is(err, store.ErrEnded) {
+	if _, err := send("late", "c"); !errors.Is(err, record.ErrEnded) {
 		t.Errorf("another key after the end: %v", err)
 	}
-	messages, err := e.sessions.Store().Messages(t.Context(), id)
+	messages, err := e.sessions.Store().Transcripts.Messages(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}

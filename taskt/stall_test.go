@@ -9,7 +9,7 @@ import (
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/control"
 )
@@ -29,7 +29,7 @@ func TestStallNotice(t *testing.T) {
 	e := newEnv(t, silent, taskt.Limits{StallNotice: time.Second}, nil)
 	run := e.Start(t.Context(), e.root, background("go"))
 	var stalled event.Stalled
-	for d, err := range e.bus.Follow(t.Context(), record(t, e, run.SessionID()).Path, &eventbus.FollowOptions{Live: true}) {
+	for d, err := range e.bus.Follow(t.Context(), recordOf(t, e, run.SessionID()).Path, &eventbus.FollowOptions{Live: true}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +54,7 @@ func TestStallNotice(t *testing.T) {
 	}
 	close(let)
 	<-run.Done()
-	if r := run.Result(); r.Status != store.Completed || r.Text != "at last" || r.Record.Stalled {
+	if r := run.Result(); r.Status != record.Completed || r.Text != "at last" || r.Record.Stalled {
 		t.Errorf("it is %s: %q, %v; stalled: %t", r.Status, r.Text, r.Err, r.Record.Stalled)
 	}
 }

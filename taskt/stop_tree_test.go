@@ -10,7 +10,7 @@ import (
 
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/tool"
 )
@@ -59,7 +59,7 @@ func TestStopTree(t *testing.T) {
 	}.open(t)
 	for seed := range uint64(12) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		caller, err := e.OpenCaller(t.Context(), "stops", store.Owner)
+		caller, err := e.OpenCaller(t.Context(), "stops", record.Owner)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,16 +76,16 @@ func TestStopTree(t *testing.T) {
 				t.Fatalf("seed %d: %v", seed, err)
 			}
 			for _, below := range e.tree(t, target) {
-				if below.Status != store.Cancelled || !below.Closed {
+				if below.Status != record.Cancelled || !below.Closed {
 					t.Errorf("seed %d: %s, %d deep below the stopped %s, is %s", seed, below.ID, below.Depth, target, below.Status)
 				}
 			}
 		}
 		<-run.Done()
-		if err := caller.End(store.Completed, nil); err != nil {
+		if err := caller.End(record.Completed, nil); err != nil {
 			t.Fatal(err)
 		}
-		if pending, err := e.sessions.Store().Approvals(t.Context()); err != nil || len(pending) > 0 {
+		if pending, err := e.sessions.Store().Approvals.Pending(t.Context()); err != nil || len(pending) > 0 {
 			t.Errorf("seed %d: %d questions wait, %v", seed, len(pending), err)
 		}
 		if load := e.Load(); load.Running > 0 || load.Queued > 0 {
@@ -98,9 +98,9 @@ func TestStopTree(t *testing.T) {
 }
 
 // tree returns the records of a session and of all below it.
-func (e *env) tree(t *testing.T, id string) []*store.Record {
+func (e *env) tree(t *testing.T, id string) []*record.Record {
 	t.Helper()
-	records, err := e.sessions.Store().Tree(t.Context(), record(t, e, id).Path)
+	records, err := e.sessions.Store().Index.Tree(t.Context(), recordOf(t, e, id).Path)
 	if err != nil {
 		t.Fatal(err)
 	}

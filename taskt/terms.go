@@ -10,6 +10,9 @@ import (
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/record"
+	"github.com/agentworker/worker/session/recovery"
+	"github.com/agentworker/worker/session/requests"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt/input"
 )
@@ -49,7 +52,7 @@ func newTerms(rules *permission.Ruleset, in *input.Input) json.RawMessage {
 // readTerms returns the terms of the session at the end of a path.
 func readTerms(ctx context.Context, sessions *store.Store, path event.Path) (*terms, error) {
 	id := path[len(path)-1].SessionID
-	state, err := sessions.State(ctx, path)
+	state, err := sessions.Index.State(ctx, path)
 	if err != nil {
 		return nil, err
 	}
@@ -93,21 +96,21 @@ func (t *terms) ruleset(sessionID string) (*permission.Ruleset, error) {
 // resumption is what a session is made of that resumes another one, or was claimed.
 type resumption struct {
 	session.Resumed
-	record *store.Record // of the other one; of the session itself if it was claimed
+	record *record.Record // of the other one; of the session itself if it was claimed
 
-	assignment store.Assignment // what differs from that of the call
-	isolated   bool             // it worked in a worktree
-	worktree   string           // its folder; empty means it is removed
+	assignment requests.Assignment // what differs from that of the call
+	isolated   bool                // it worked in a worktree
+	worktree   string              // its folder; empty means it is removed
 
-	claimed *store.Taken // nil means it was not
-	task    int          // of a claimed one: which of its messages says what it is to do
+	claimed *recovery.Claimed // nil means it was not
+	task    int               // of a claimed one: which of its messages says what it is to do
 }
 
 // begin names the session in its spec.
 func (r *resumption) begin(spec *session.Spec) {
 	spec.Resumes = &r.Resumed
 	if r.claimed == nil {
-		spec.ID = store.NextRun(r.record.ID)
+		spec.ID = record.ResumedID(r.record.ID)
 		return
 	}
 	spec.ID, spec.Models = r.record.ID, []string{r.record.Model}
@@ -155,7 +158,7 @@ func (r *resumption) readWorktree(ctx context.Context, sessions *store.Store, id
 	if r.isolated {
 		return nil
 	}
-	record, err := sessions.Get(ctx, id)
+	record, err := sessions.Index.Get(ctx, id)
 	if err != nil || record.Worktree == nil {
 		return err
 	}

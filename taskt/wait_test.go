@@ -9,7 +9,7 @@ import (
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/control"
 )
@@ -17,8 +17,8 @@ import (
 // child returns the id of the subagent of a prompt, which is its description, too.
 func (e *env) child(t *testing.T, description string) string {
 	t.Helper()
-	records, err := e.sessions.Store().List(t.Context())
-	i := slices.IndexFunc(records, func(r *store.Record) bool { return r.Description == description })
+	records, err := e.sessions.Store().Index.List(t.Context())
+	i := slices.IndexFunc(records, func(r *record.Record) bool { return r.Description == description })
 	if err != nil || i < 0 {
 		t.Fatalf("no session of %q among %d, %v", description, len(records), err)
 	}
@@ -99,9 +99,9 @@ func TestMoveToBackground(t *testing.T) {
 	if told != 1 {
 		t.Errorf("the end was told %d times: %+v", told, conversation)
 	}
-	r := record(t, e, one)
-	state, err := e.sessions.Store().State(t.Context(), r.Path)
-	if err != nil || !r.Background || !state.Record.Background || r.Status != store.Completed {
+	r := recordOf(t, e, one)
+	state, err := e.sessions.Store().Index.State(t.Context(), r.Path)
+	if err != nil || !r.Background || !state.Record.Background || r.Status != record.Completed {
 		t.Errorf("record %+v, %v", r, err)
 	}
 	by := ""
@@ -147,7 +147,7 @@ func TestMoveStops(t *testing.T) {
 	if err := <-over; err != nil {
 		t.Error(err)
 	}
-	if r := record(t, e, one); r.Status != store.Cancelled || !r.Closed {
+	if r := recordOf(t, e, one); r.Status != record.Cancelled || !r.Closed {
 		t.Errorf("%s is %s", one, r.Status)
 	}
 }
@@ -193,7 +193,7 @@ func TestMoveHost(t *testing.T) {
 			t.Errorf("%s: %v, want %q", id, err, want)
 		}
 	}
-	if err := e.root.End(store.Completed, nil); err != nil {
+	if err := e.root.End(record.Completed, nil); err != nil {
 		t.Fatal(err)
 	}
 	e.toldEnds(t, 2)

@@ -8,7 +8,7 @@ import (
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/session"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 )
 
 // Worker is this project's way: a publisher, followers of the bus, and sessions of
@@ -59,7 +59,7 @@ func (w *worker) follow(ctx context.Context, path event.Path, live bool) iter.Se
 }
 
 func (w *worker) Begin(ctx context.Context) (Session, error) {
-	s, err := w.Tasks.OpenCaller(ctx, "bench", store.Owner)
+	s, err := w.Tasks.OpenCaller(ctx, "bench", record.Owner)
 	return &workerSession{w, s}, err
 }
 
@@ -72,4 +72,4 @@ func (s *workerSession) Follow(ctx context.Context) iter.Seq2[[]byte, error] {
 	return s.worker.follow(ctx, s.session.Path(), true)
 }
 
-func (s *workerSession) End(context.Context) error { return s.session.End(store.Completed, nil) }
+func (s *workerSession) End(context.Context) error { return s.session.End(record.Completed, nil) }

@@ -13,6 +13,7 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
 	"github.com/agentworker/worker/cmd/worker/internal/tui"
 	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/session/store"
 )
 
@@ -34,12 +35,12 @@ as an escape; of a long call the middle is left out, and --json shows all of it.
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.WithSessions(cmd.Context(), func(ctx context.Context, sessions *store.Store) error {
-				pending, err := sessions.Approvals(ctx)
+				pending, err := sessions.Approvals.Pending(ctx)
 				if err != nil {
 					return err
 				}
 				if asJSON {
-					return p.PrintJSON(append([]*store.Approval{}, pending...), true)
+					return p.PrintJSON(append([]*approval.Approval{}, pending...), true)
 				}
 				return p.listApprovals(pending, wide)
 			})
@@ -61,9 +62,9 @@ to permissions.jsonc.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: p.CompleteApprovals(),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			answer := store.Answer{Verdict: store.ApproveOnce}
+			answer := approval.Answer{Verdict: approval.ApproveOnce}
 			if always {
-				answer.Verdict = store.ApproveAlways
+				answer.Verdict = approval.ApproveAlways
 			}
 			return p.answerApproval(cmd.Context(), args[0], answer)
 		},
@@ -79,12 +80,12 @@ func (p *program) approvalsDenyCommand() *cobra.Command {
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: p.CompleteApprovals(),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.answerApproval(cmd.Context(), args[0], store.Answer{Feedback: strings.TrimSpace(strings.Join(args[1:], " "))})
+			return p.answerApproval(cmd.Context(), args[0], approval.Answer{Feedback: strings.TrimSpace(strings.Join(args[1:], " "))})
 		},
 	}
 }
 
-func (p *program) listApprovals(pending []*store.Approval, wide bool) error {
+func (p *program) listApprovals(pending []*approval.Approval, wide bool) error {
 	if len(pending) == 0 {
 		fmt.Fprintln(p.Stderr, "no call waits for approval")
 		return nil
@@ -109,7 +110,7 @@ func (p *program) listApprovals(pending []*store.Approval, wide bool) error {
 	return nil
 }
 
-func (p *program) answerApproval(ctx context.Context, id string, answer store.Answer) error {
+func (p *program) answerApproval(ctx context.Context, id string, answer approval.Answer) error {
 	answer.By = app.Operator("worker approvals")
 	return p.WithStorage(ctx, func(s *app.Storage) error {
 		done, err := s.Answer(ctx, id, answer)

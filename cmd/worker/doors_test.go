@@ -12,7 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/agentworker/worker/cmd/worker/internal/cli"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/control"
 )
@@ -63,7 +63,7 @@ func TestDoors(t *testing.T) {
 			if _, text := d.do(t, "task_result", quick); text != "the answer" {
 				t.Errorf("result: %q", text)
 			}
-			if status, text := d.do(t, "task_list", long); store.Status(status).Ended() || status == "" {
+			if status, text := d.do(t, "task_list", long); record.Status(status).Ended() || status == "" {
 				t.Errorf("list: %s, want that it runs: %s", status, text)
 			}
 			d.send(t, other, "turn back")

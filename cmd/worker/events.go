@@ -16,7 +16,7 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 )
 
 func (p *program) eventsCommand() *cobra.Command {
@@ -80,11 +80,11 @@ func (p *program) events(ctx context.Context, id string, opts *eventbus.FollowOp
 	}
 	if id == event.WorkspaceStream {
 		if fresh {
-			return showNew(ctx, s, &store.Record{Path: event.WorkspacePath()}, show)
+			return showNew(ctx, s, &record.Record{Path: event.WorkspacePath()}, show)
 		}
 		return app.Follow(ctx, s.Bus, event.WorkspacePath(), opts, show)
 	}
-	record, err := s.Records.Get(ctx, id)
+	record, err := s.Records.Index.Get(ctx, id)
 	switch {
 	case err != nil:
 		return app.Meant(ctx, s.Records, err)
@@ -99,7 +99,7 @@ func (p *program) events(ctx context.Context, id string, opts *eventbus.FollowOp
 	}
 	over := opts.Live || record.Status.Ended() // else its first events may not be stored yet
 	if over && (err == nil || errors.Is(err, errNoEnd)) {
-		missing, lookErr := s.Records.Incomplete(ctx, record)
+		missing, lookErr := s.Records.Integrity.Incomplete(ctx, record)
 		if err = errors.Join(err, lookErr); missing != nil {
 			err = missing
 		}
@@ -111,13 +111,13 @@ func (p *program) events(ctx context.Context, id string, opts *eventbus.FollowOp
 }
 
 // showNew shows the questions that wait, and then new events.
-func showNew(ctx context.Context, s *app.Storage, r *store.Record, show func(eventbus.Delivery) error) error {
+func showNew(ctx context.Context, s *app.Storage, r *record.Record, show func(eventbus.Delivery) error) error {
 	if r.ID != "" {
 		var end func()
 		ctx, end = whileOwned(ctx, s, r.ID)
 		defer end()
 	}
-	_, stream, err := s.Records.FollowNew(ctx, r.Path)
+	_, stream, err := s.Records.Approvals.FollowNew(ctx, r.Path)
 	if err != nil {
 		return err
 	}
@@ -135,12 +135,12 @@ func showNew(ctx context.Context, s *app.Storage, r *store.Record, show func(eve
 // showToEnd shows the events of a session from a sequence number on. It returns nil only
 // after the session_end, whether that is shown or comes before the number. While the
 // session runs it waits for that.
-func showToEnd(ctx context.Context, s *app.Storage, record *store.Record, from uint64, show func(eventbus.Delivery) error) error {
+func showToEnd(ctx context.Context, s *app.Storage, record *record.Record, from uint64, show func(eventbus.Delivery) error) error {
 	newest, err := s.Bus.Newest(ctx) // before the end is looked for: one that is stored later comes behind
 	if err != nil {
 		return err
 	}
-	rest, err := s.Records.Remaining(ctx, record, from)
+	rest, err := s.Records.Integrity.Remaining(ctx, record, from)
 	if err != nil || !rest.More {
 		return err
 	}
@@ -187,12 +187,12 @@ func showToEnd(ctx context.Context, s *app.Storage, record *store.Record, from u
 
 // abandoned reports whether the process of a session was killed, and no other runs that
 // would end it.
-func abandoned(ctx context.Context, s *app.Storage, r *store.Record) (bool, error) {
-	return s.Records.Leases().Abandoned(ctx, cmp.Or(r.EndedBy, r.BootID))
+func abandoned(ctx context.Context, s *app.Storage, r *record.Record) (bool, error) {
+	return s.Records.Leases.Abandoned(ctx, cmp.Or(r.EndedBy, r.BootID))
 }
 
 // whileOwned returns a context that ends with [errAbandoned] once no process runs that
-// would end the session, or with [store.ErrNotFound] once it was deleted. The caller calls
+// would end the session, or with [record.ErrNotFound] once it was deleted. The caller calls
 // end, which waits for the goroutine that checks.
 func whileOwned(ctx context.Context, s *app.Storage, id string) (_ context.Context, end func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -206,9 +206,9 @@ func whileOwned(ctx context.Context, s *app.Storage, id string) (_ context.Conte
 				return
 			case <-tick.C:
 			}
-			r, err := s.Records.Get(ctx, id)
+			r, err := s.Records.Index.Get(ctx, id)
 			switch {
-			case errors.Is(err, store.ErrNotFound):
+			case errors.Is(err, record.ErrNotFound):
 				cancel(err)
 			case err != nil || r.Status.Ended():
 			default:

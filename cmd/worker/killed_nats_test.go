@@ -19,6 +19,7 @@ import (
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/bustest"
 	"github.com/agentworker/worker/eventbus/natstest"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/session/store"
 )
 
@@ -97,11 +98,11 @@ func TestKilledOnNATS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	states := make(map[store.Status]int)
+	states := make(map[record.Status]int)
 	// The other ends what is open, and lists what was killed before it was listed.
 	_, ends := readAll(t, ctx, url)
 	for open, listed := -1, 0; open != 0 || listed < len(ends); {
-		records, err := sessions.List(ctx)
+		records, err := sessions.Index.List(ctx)
 		if err != nil {
 			t.Fatalf("%d sessions are left open, %d of %d with an end are listed: %v", open, listed, len(ends), err)
 		}
@@ -125,7 +126,7 @@ func TestKilledOnNATS(t *testing.T) {
 			t.Errorf("session %s has %d ends", id, n)
 		}
 	}
-	if len(ends) != states[store.Completed]+states[store.Interrupted]+states[store.Failed] {
+	if len(ends) != states[record.Completed]+states[record.Interrupted]+states[record.Failed] {
 		t.Errorf("%d sessions have an end, of %v", len(ends), states)
 	}
 	t.Logf("%d rounds: %d events shown, %d stored, sessions %v", rounds, len(shown), len(stored), states)

@@ -23,7 +23,8 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/app"
 	"github.com/agentworker/worker/model/modeltest"
 	"github.com/agentworker/worker/model/replaymodel"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/approval"
+	"github.com/agentworker/worker/session/record"
 )
 
 // newProgram returns a program with an empty stdin, in an environment of its own.
@@ -84,7 +85,7 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	"modelsent":   modelSent,
 	"modelkeys":   modelKeys,
 	"session":     sessionID,
-	"approval":    approval,
+	"approval":    approvalOf,
 	"waits":       waits,
 	"start":       start,
 	"ended":       ended,
@@ -213,7 +214,7 @@ func sessionID(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: session VAR AGENT FLAGS…")
 	}
 	ts.Check(ts.Exec("worker", append([]string{"sessions", "list", "--json", "--all"}, args[2:]...)...))
-	var records []store.Record
+	var records []record.Record
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &records))
 	for _, r := range records {
 		if r.Agent == args[1] || r.Agent == "" && args[1] == "-" {
@@ -224,7 +225,7 @@ func sessionID(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Fatalf("there is no session of %s", args[1])
 }
 
-func approval(ts *testscript.TestScript, neg bool, args []string) {
+func approvalOf(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 {
 		ts.Fatalf("usage: approval VAR FLAGS…")
 	}
@@ -242,10 +243,10 @@ func waits(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // awaitApprovals returns the calls that wait for approval, once there are n.
-func awaitApprovals(ts *testscript.TestScript, n int, flags []string) []store.Approval {
+func awaitApprovals(ts *testscript.TestScript, n int, flags []string) []approval.Approval {
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
 		ts.Check(ts.Exec("worker", append([]string{"approvals", "list", "--json"}, flags...)...))
-		var pending []store.Approval
+		var pending []approval.Approval
 		ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &pending))
 		if len(pending) >= n {
 			return pending

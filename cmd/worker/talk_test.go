@@ -11,7 +11,7 @@ import (
 
 	"github.com/agentworker/worker/model/modeltest"
 	"github.com/agentworker/worker/model/replaymodel"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 )
 
 // TestTalk: a conversation on a terminal with a question, a turn that is stopped, pasted
@@ -64,7 +64,7 @@ func TestTalk(t *testing.T) {
 	s.types("fourth" + keyEnter)
 	s.sees(`I remember\. *\n *\n>`)
 	s.types(keyCtrlD)
-	if raw := s.ended(0); !strings.Contains(raw, "worker run -i --resume "+store.NextRun(id)+" goes on") {
+	if raw := s.ended(0); !strings.Contains(raw, "worker run -i --resume "+record.ResumedID(id)+" goes on") {
 		t.Errorf("it does not say how to go on: %q", raw)
 	}
 	for _, output := range []string{"delegate it", `a text\nof two lines`, "From the other one.", "fourth"} {
@@ -88,7 +88,7 @@ func newestOf(t *testing.T, dir, agent string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var records []store.Record
+	var records []record.Record
 	if err := json.Unmarshal(out, &records); err != nil {
 		t.Fatal(err)
 	}

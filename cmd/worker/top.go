@@ -10,7 +10,8 @@ import (
 
 	"github.com/agentworker/worker/cmd/worker/internal/app"
 	"github.com/agentworker/worker/cmd/worker/internal/tui"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/approval"
+	"github.com/agentworker/worker/session/transcript"
 )
 
 func (p *program) topCommand() *cobra.Command {
@@ -58,7 +59,7 @@ func (t *topActions) Log(ctx context.Context, id string) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "session %s, %s\n", r.ID, r.Status)
 	for _, m := range messages {
-		b.WriteString(store.Transcript(m))
+		b.WriteString(transcript.Text(m))
 	}
 	return b.String(), nil
 }
@@ -85,7 +86,7 @@ func (t *topActions) Background(ctx context.Context, id string) (string, error) 
 }
 
 // Answer implements [tui.Actions].
-func (t *topActions) Answer(ctx context.Context, id string, answer store.Answer) (string, error) {
+func (t *topActions) Answer(ctx context.Context, id string, answer approval.Answer) (string, error) {
 	answer.By = app.Operator("worker top")
 	return t.Storage.Answer(ctx, id, answer)
 }

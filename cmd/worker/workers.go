@@ -29,7 +29,7 @@ machine is listed for some 20 seconds.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.WithSessions(cmd.Context(), func(ctx context.Context, sessions *store.Store) error {
-				workers, err := sessions.Leases().Workers(ctx)
+				workers, err := sessions.Leases.Workers(ctx)
 				if err != nil {
 					return err
 				}

@@ -8,7 +8,7 @@ import (
 	"github.com/coder/acp-go-sdk"
 
 	"github.com/agentworker/worker/internal/termtext"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 )
 
 // connection is a client with the conversations that it has open.
@@ -32,7 +32,7 @@ func (c *connection) talkOf(id acp.SessionId) (*talk, error) {
 	if t := c.talks[string(id)]; t != nil {
 		return t, nil
 	}
-	return nil, &store.NotFoundError{What: "session", ID: termtext.OneLine(string(id), termtext.MaxTitle)}
+	return nil, &record.NotFoundError{What: "session", ID: termtext.OneLine(string(id), termtext.MaxTitle)}
 }
 
 // cancellation returns a cancellation of the newest prompt's request, to follow a message that

@@ -121,7 +121,7 @@ func TestTwoSessions(t *testing.T) {
 		t.Errorf("the cancelled one: %q", reason)
 	}
 	c.sees("withdrawn")
-	pending, err := e.Sessions.Store().Approvals(t.Context())
+	pending, err := e.Sessions.Store().Approvals.Pending(t.Context())
 	if err != nil || len(pending) != 1 {
 		t.Fatalf("pending: %v, %v", pending, err)
 	}

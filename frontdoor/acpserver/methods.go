@@ -10,7 +10,7 @@ import (
 	"github.com/coder/acp-go-sdk"
 
 	"github.com/agentworker/worker/internal/termtext"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 )
 
 // Serve serves one client, which writes to in and reads from out, until in or ctx ends;
@@ -125,7 +125,7 @@ func (c *connection) explain(err error) *acp.RequestError {
 		return known
 	}
 	code := -32603 // internal error
-	if errors.Is(err, store.ErrNotFound) {
+	if errors.Is(err, record.ErrNotFound) {
 		code = -32002 // resource not found
 	}
 	return &acp.RequestError{Code: code, Message: c.opts.Explain(err)}

@@ -9,7 +9,7 @@ import (
 	"github.com/coder/acp-go-sdk"
 
 	"github.com/agentworker/worker/eventbus/event"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/approval"
 )
 
 // answerTime bounds the storing of an answer.
@@ -22,7 +22,7 @@ func (v *renderer) ask(path event.Path, ev event.ToolApprovalRequired) {
 	if child {
 		dir = v.dirOf(ev.SessionID)
 	}
-	a, err := v.opts.Sessions.Approval(v.ctx, ev.ApprovalID)
+	a, err := v.opts.Sessions.Approvals.Get(v.ctx, ev.ApprovalID)
 	switch {
 	case err != nil:
 		v.cannotAsk(id, ev.ApprovalID, err)
@@ -49,7 +49,7 @@ func (v *renderer) ask(path event.Path, ev event.ToolApprovalRequired) {
 	v.below.Go(func() {
 		defer withdraw()
 		err := v.question(ctx, request, ev.ApprovalID)
-		if err == nil || ctx.Err() != nil || errors.As(err, new(*store.AnsweredError)) {
+		if err == nil || ctx.Err() != nil || errors.As(err, new(*approval.AnsweredError)) {
 			return
 		}
 		v.cannotAsk(id, ev.ApprovalID, err)
@@ -75,13 +75,13 @@ func (v *renderer) question(ctx context.Context, request acp.RequestPermissionRe
 	answer.By = v.by()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerTime)
 	defer cancel()
-	_, err = v.opts.Sessions.Answer(ctx, approvalID, answer)
+	_, err = v.opts.Sessions.Approvals.Answer(ctx, approvalID, answer)
 	return err
 }
 
 // dirOf returns what the paths of a session are relative to, if it is known.
 func (v *renderer) dirOf(sessionID string) string {
-	r, err := v.opts.Sessions.Get(v.ctx, sessionID)
+	r, err := v.opts.Sessions.Index.Get(v.ctx, sessionID)
 	if err != nil { // nothing but a link is wrong
 		return v.opts.Root
 	}

@@ -11,7 +11,8 @@ import (
 	"github.com/agentworker/worker/frontdoor/acpserver"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/model/modeltest"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/approval"
+	"github.com/agentworker/worker/session/record"
 )
 
 // touching has a subagent call touch. All answer with what their call has returned.
@@ -72,11 +73,11 @@ func TestQuestions(t *testing.T) {
 			}()
 			if tt.fails {
 				c.sees("worker approvals approve apr_")
-				pending, err := e.Sessions.Store().Approvals(t.Context())
+				pending, err := e.Sessions.Store().Approvals.Pending(t.Context())
 				if err != nil || len(pending) != 1 {
 					t.Fatalf("%v, %v", pending, err)
 				}
-				if _, err := e.Sessions.Store().Answer(t.Context(), pending[0].ID, store.Answer{Verdict: store.ApproveOnce, By: "another"}); err != nil {
+				if _, err := e.Sessions.Store().Approvals.Answer(t.Context(), pending[0].ID, approval.Answer{Verdict: approval.ApproveOnce, By: "another"}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -126,12 +127,12 @@ func TestEnd(t *testing.T) {
 				t.Errorf("stop reason %q", reason)
 			}
 		}
-		records, err := e.Sessions.Store().List(t.Context())
+		records, err := e.Sessions.Store().Index.List(t.Context())
 		if err != nil || len(records) != 2 {
 			t.Fatalf("%v, %v", records, err)
 		}
 		for _, r := range records {
-			if !r.Status.Ended() || r.ParentID != "" && r.Status != store.Cancelled {
+			if !r.Status.Ended() || r.ParentID != "" && r.Status != record.Cancelled {
 				t.Errorf("session %s of %s is %s: %s", r.ID, r.Agent, r.Status, r.Error)
 			}
 		}

@@ -8,8 +8,9 @@ import (
 
 	"github.com/agentworker/worker/frontdoor/internal/caller"
 	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/session/gate"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 )
 
 // The options of a question.
@@ -20,9 +21,9 @@ const (
 )
 
 // answerOf is what an outcome means: what was not offered, and no choice, deny the call.
-func answerOf(outcome acp.RequestPermissionOutcome, offered []acp.PermissionOption) store.Answer {
+func answerOf(outcome acp.RequestPermissionOutcome, offered []acp.PermissionOption) approval.Answer {
 	if outcome.Selected == nil {
-		return store.Answer{Feedback: "the question was dismissed."}
+		return approval.Answer{Feedback: "the question was dismissed."}
 	}
 	for _, o := range offered {
 		if o.OptionId != outcome.Selected.OptionId {
@@ -30,20 +31,20 @@ func answerOf(outcome acp.RequestPermissionOutcome, offered []acp.PermissionOpti
 		}
 		switch o.OptionId {
 		case allowOnce:
-			return store.Answer{Verdict: store.ApproveOnce}
+			return approval.Answer{Verdict: approval.ApproveOnce}
 		case allowAlways:
-			return store.Answer{Verdict: store.ApproveAlways}
+			return approval.Answer{Verdict: approval.ApproveAlways}
 		case rejectOnce:
-			return store.Answer{}
+			return approval.Answer{}
 		}
 	}
-	return store.Answer{Feedback: "the editor has answered with something that it was not offered."}
+	return approval.Answer{Feedback: "the editor has answered with something that it was not offered."}
 }
 
 // questionOf is a question about a call, whose paths are relative to dir. names makes it say
 // which agent asks. It offers to allow a call only if the title shows all of it, and a rule
 // only if everything is shown.
-func questionOf(a *store.Approval, dir string, names bool) acp.RequestPermissionRequest {
+func questionOf(a *approval.Approval, dir string, names bool) acp.RequestPermissionRequest {
 	text, rest := caller.CallText(a)
 	title, complete := termtext.Visible(text, termtext.MaxQuestion)
 	title = termtext.OneLine(a.Tool, termtext.MaxName) + " " + title
@@ -76,7 +77,7 @@ func questionOf(a *store.Approval, dir string, names bool) acp.RequestPermission
 
 // contentOf is what is shown below a question's title: of an edit what it changes, of
 // another call its arguments; and why it is asked. all false: there is more.
-func contentOf(a *store.Approval, dir, arguments string) (content []acp.ToolCallContent, all bool) {
+func contentOf(a *approval.Approval, dir, arguments string) (content []acp.ToolCallContent, all bool) {
 	all = true
 	s := &shown{dir: dir}
 	if !hides(a.Arguments) {
@@ -103,7 +104,7 @@ func hides(raw string) bool {
 }
 
 // dirOf returns what the paths of a session are relative to: its worktree, where it has one.
-func dirOf(r *store.Record, root string) string {
+func dirOf(r *record.Record, root string) string {
 	if r.Worktree != nil {
 		return r.Worktree.Path
 	}

@@ -10,7 +10,8 @@ import (
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/log"
+	"github.com/agentworker/worker/session/record"
 )
 
 // maxReplayed is how many subagents of a conversation are shown with their transcripts.
@@ -19,8 +20,8 @@ const maxReplayed = 100
 
 // replay shows a conversation up to its newest session, with its subagents where the client
 // shows these as sessions.
-func (t *talk) replay(ctx context.Context, newest *store.Record) error {
-	messages, err := t.opts.Sessions.Messages(ctx, newest.ID)
+func (t *talk) replay(ctx context.Context, newest *record.Record) error {
+	messages, err := t.opts.Sessions.Transcripts.Messages(ctx, newest.ID)
 	if err != nil {
 		return err
 	}
@@ -35,10 +36,10 @@ func (t *talk) replay(ctx context.Context, newest *store.Record) error {
 
 // below returns the sessions below those of a conversation, the oldest first, by the message
 // whose call has made them.
-func (t *talk) below(ctx context.Context, newest *store.Record) (map[string][]*store.Record, error) {
-	below := make(map[string][]*store.Record)
+func (t *talk) below(ctx context.Context, newest *record.Record) (map[string][]*record.Record, error) {
+	below := make(map[string][]*record.Record)
 	for run := newest; ; {
-		tree, err := t.opts.Sessions.Tree(ctx, run.Path)
+		tree, err := t.opts.Sessions.Index.Tree(ctx, run.Path)
 		if err != nil {
 			return nil, err
 		}
@@ -50,8 +51,8 @@ func (t *talk) below(ctx context.Context, newest *store.Record) (map[string][]*s
 		if run.Resumes == "" {
 			return below, nil
 		}
-		run, err = t.opts.Sessions.Get(ctx, run.Resumes)
-		if errors.Is(err, store.ErrNotFound) { // it was deleted
+		run, err = t.opts.Sessions.Index.Get(ctx, run.Resumes)
+		if errors.Is(err, record.ErrNotFound) { // it was deleted
 			return below, nil
 		}
 		if err != nil {
@@ -63,12 +64,12 @@ func (t *talk) below(ctx context.Context, newest *store.Record) (map[string][]*s
 // replay is a conversation that is shown again.
 type replay struct {
 	*talk
-	below map[string][]*store.Record // subagents that are not shown yet, by the message whose call has made them
-	left  int                        // how many are shown with their transcripts
+	below map[string][]*record.Record // subagents that are not shown yet, by the message whose call has made them
+	left  int                         // how many are shown with their transcripts
 }
 
 // session shows the messages of a session with an id of the protocol.
-func (r *replay) session(ctx context.Context, id, dir string, messages []*store.Message) error {
+func (r *replay) session(ctx context.Context, id, dir string, messages []*log.Message) error {
 	s := &shown{dir: dir}
 	show := func(updates ...acp.SessionUpdate) {
 		for _, u := range updates {
@@ -115,13 +116,13 @@ func (r *replay) session(ctx context.Context, id, dir string, messages []*store.
 }
 
 // subagent announces a subagent to the session that has made it, and shows it.
-func (r *replay) subagent(ctx context.Context, parent string, of *store.Record) error {
+func (r *replay) subagent(ctx context.Context, parent string, of *record.Record) error {
 	dir := dirOf(of, r.opts.Root)
 	r.announce(parent, announcement(of.ID, of.Agent, of.Description, dir, r.opts.Root))
 	if r.left > 0 {
 		r.left--
-		messages, err := r.opts.Sessions.Messages(ctx, of.ID)
-		if err != nil && !errors.Is(err, store.ErrNotFound) { // it was deleted meanwhile
+		messages, err := r.opts.Sessions.Transcripts.Messages(ctx, of.ID)
+		if err != nil && !errors.Is(err, record.ErrNotFound) { // it was deleted meanwhile
 			return err
 		}
 		if err := r.session(ctx, of.ID, dir, messages); err != nil {

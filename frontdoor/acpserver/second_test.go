@@ -11,7 +11,8 @@ import (
 
 	"github.com/agentworker/worker/frontdoor/acpserver"
 	"github.com/agentworker/worker/frontdoor/internal/doortest"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/approval"
+	"github.com/agentworker/worker/session/record"
 )
 
 // TestSecondPerson: the editor's user has asked for the work: it is not asked about what takes
@@ -30,14 +31,14 @@ func TestSecondPerson(t *testing.T) {
 		done <- err
 	}()
 	c.sees("A second person has to approve it")
-	pending, err := e.Sessions.Store().Approvals(t.Context())
+	pending, err := e.Sessions.Store().Approvals.Pending(t.Context())
 	if err != nil || len(pending) != 1 {
 		t.Fatalf("%v, %v", pending, err)
 	}
-	if _, err := e.Sessions.Store().Answer(t.Context(), pending[0].ID, store.Answer{Verdict: store.ApproveOnce, As: store.Owner}); !errors.As(err, new(*store.SecondPersonError)) {
+	if _, err := e.Sessions.Store().Approvals.Answer(t.Context(), pending[0].ID, approval.Answer{Verdict: approval.ApproveOnce, As: record.Owner}); !errors.As(err, new(*approval.SecondPersonError)) {
 		t.Errorf("the person who started it approves: %v", err)
 	}
-	if _, err := e.Sessions.Store().Answer(t.Context(), pending[0].ID, store.Answer{Verdict: store.ApproveOnce, As: store.TokenPerson("bob")}); err != nil {
+	if _, err := e.Sessions.Store().Approvals.Answer(t.Context(), pending[0].ID, approval.Answer{Verdict: approval.ApproveOnce, As: record.TokenPerson("bob")}); err != nil {
 		t.Error(err)
 	}
 	if err := <-done; err != nil {

@@ -13,7 +13,8 @@ import (
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/index"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt/conversation"
 )
 
@@ -47,7 +48,7 @@ func (c *connection) newSession(_ context.Context, p acp.NewSessionRequest) (any
 	if err := c.checkFolder(p.Cwd, p.AdditionalDirectories, p.McpServers); err != nil {
 		return nil, err
 	}
-	t, err := c.open(store.NewID("ses"), c.opts.Agent, nil)
+	t, err := c.open(record.NewID("ses"), c.opts.Agent, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -55,14 +56,14 @@ func (c *connection) newSession(_ context.Context, p acp.NewSessionRequest) (any
 }
 
 // open begins a conversation, which takes the place of one with the same id.
-func (c *connection) open(id, agent string, resumes *store.Record) (*talk, error) {
+func (c *connection) open(id, agent string, resumes *record.Record) (*talk, error) {
 	def, err := conversation.Find(c.opts.Agents.Snapshot(), agent)
 	if err != nil {
 		return nil, err
 	}
 	t := &talk{client: c.client, id: id}
 	t.Conversation = conversation.New(c.life, conversation.Options{
-		Tasks: c.opts.Tasks, Agents: c.opts.Agents, Agent: def, AskedBy: store.Owner, ID: id, Resumes: resumes,
+		Tasks: c.opts.Tasks, Agents: c.opts.Agents, Agent: def, AskedBy: record.Owner, ID: id, Resumes: resumes,
 		Opened: func(root *session.Session) {
 			s := t.opened(root)
 			c.owned.Go(func() { t.follow(s) })
@@ -100,19 +101,19 @@ func (c *connection) resumeSession(ctx context.Context, p acp.ResumeSessionReque
 
 // resume opens a conversation that is stored, and returns the newest of its sessions, too. One
 // that this client has open ends first.
-func (c *connection) resume(ctx context.Context, id acp.SessionId, cwd string, further []string, servers []acp.McpServer) (*talk, *store.Record, error) {
+func (c *connection) resume(ctx context.Context, id acp.SessionId, cwd string, further []string, servers []acp.McpServer) (*talk, *record.Record, error) {
 	if err := c.checkFolder(cwd, further, servers); err != nil {
 		return nil, nil, err
 	}
-	if _, err := c.closeSession(ctx, acp.CloseSessionRequest{SessionId: id}); err != nil && !errors.Is(err, store.ErrNotFound) {
+	if _, err := c.closeSession(ctx, acp.CloseSessionRequest{SessionId: id}); err != nil && !errors.Is(err, record.ErrNotFound) {
 		return nil, nil, err
 	}
-	r, err := c.opts.Sessions.Get(ctx, string(id))
-	if errors.Is(err, store.ErrAmbiguous) || err == nil && r.ID != string(id) {
-		err = &store.NotFoundError{What: "session", ID: string(id)}
+	r, err := c.opts.Sessions.Index.Get(ctx, string(id))
+	if errors.Is(err, record.ErrAmbiguous) || err == nil && r.ID != string(id) {
+		err = &record.NotFoundError{What: "session", ID: string(id)}
 	}
 	if err == nil {
-		r, err = c.opts.Sessions.NewestRun(ctx, r)
+		r, err = c.opts.Sessions.Index.Newest(ctx, r)
 	}
 	switch {
 	case err != nil:
@@ -146,11 +147,11 @@ func (c *connection) listSessions(ctx context.Context, p acp.ListSessionsRequest
 			return nil, err
 		}
 	}
-	opts := store.ListOptions{}
+	opts := index.ListOptions{}
 	if p.Cursor != nil {
 		opts.Cursor = *p.Cursor
 	}
-	page, err := c.opts.Sessions.Page(ctx, opts)
+	page, err := c.opts.Sessions.Index.Page(ctx, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -162,13 +163,13 @@ func (c *connection) listSessions(ctx context.Context, p acp.ListSessionsRequest
 		if r.ParentID != "" || r.Agent == "" {
 			continue
 		}
-		if next, err := c.opts.Sessions.Next(ctx, r.ID); err != nil {
+		if next, err := c.opts.Sessions.Index.Resumed(ctx, r.ID); err != nil {
 			return nil, err
 		} else if next != nil { // that one is listed
 			continue
 		}
 		list.Sessions = append(list.Sessions, acp.SessionInfo{
-			SessionId: acp.SessionId(store.FirstRun(r.ID)), Cwd: c.opts.Root,
+			SessionId: acp.SessionId(record.OriginalID(r.ID)), Cwd: c.opts.Root,
 			Title:     acp.Ptr(termtext.OneLine(strings.TrimSpace(r.Description), termtext.MaxLabel)),
 			UpdatedAt: acp.Ptr(latest(r).UTC().Format(time.RFC3339)),
 		})
@@ -176,7 +177,7 @@ func (c *connection) listSessions(ctx context.Context, p acp.ListSessionsRequest
 	return list, nil
 }
 
-func latest(r *store.Record) time.Time {
+func latest(r *record.Record) time.Time {
 	for _, at := range []time.Time{r.EndedAt, r.StartedAt} {
 		if !at.IsZero() {
 			return at

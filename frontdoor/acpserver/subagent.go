@@ -5,7 +5,7 @@ import (
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/termtext"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 )
 
 // Only this file knows how a client that declares the capability "subagents" is shown
@@ -59,11 +59,11 @@ func announcement(id, agent, description, dir, root string) subagentUpdate {
 }
 
 // stateOf is the state of a session that is not followed.
-func stateOf(r *store.Record) string {
+func stateOf(r *record.Record) string {
 	switch {
 	case r.Status.Ended():
 		return "idle"
-	case r.Status == store.WaitingApproval:
+	case r.Status == record.WaitingApproval:
 		return "requires_action"
 	}
 	return "running"

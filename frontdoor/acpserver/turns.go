@@ -9,7 +9,7 @@ import (
 
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/model"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt/conversation"
 )
 
@@ -53,7 +53,7 @@ func (c *connection) prompt(ctx context.Context, p acp.PromptRequest) (any, erro
 // stopReason says why a turn has ended; what has failed is an error.
 func stopReason(ctx context.Context, a conversation.Answer) (acp.StopReason, error) {
 	switch {
-	case ctx.Err() != nil, a.Status == store.Cancelled:
+	case ctx.Err() != nil, a.Status == record.Cancelled:
 		return acp.StopReasonCancelled, nil
 	case a.Stop == model.StopRefusal:
 		return acp.StopReasonRefusal, nil

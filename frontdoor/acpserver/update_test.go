@@ -10,8 +10,8 @@ import (
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/session/live"
-	"github.com/agentworker/worker/session/store"
 )
 
 // FuzzUpdates: whatever models and tools say, updates have a JSON form, links are
@@ -28,7 +28,7 @@ func FuzzUpdates(f *testing.F) {
 		updates := s.updates(event.ToolCallStart{ToolCallID: "c", ToolName: tool, Arguments: args})
 		updates = append(updates, s.updates(event.ToolCallEnd{ToolCallID: "c", ToolName: tool, Result: result})...)
 		updates = append(updates, s.updates(event.Plan{Text: args})...)
-		a := &store.Approval{Tool: tool, Arguments: args, Patterns: []string{result}, AlwaysPatterns: []string{result}}
+		a := &approval.Approval{Tool: tool, Arguments: args, Patterns: []string{result}, AlwaysPatterns: []string{result}}
 		question := questionOf(a, dir, true)
 		for _, u := range append(updates, acp.SessionUpdate{ToolCallUpdate: &acp.SessionToolCallUpdate{ToolCallId: "c", Content: question.ToolCall.Content, RawInput: question.ToolCall.RawInput}}) {
 			if _, err := json.Marshal(u); err != nil {

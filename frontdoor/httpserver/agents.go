@@ -8,7 +8,7 @@ import (
 
 	"github.com/agentworker/worker/frontdoor/internal/caller"
 	"github.com/agentworker/worker/internal/errtext"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -35,7 +35,7 @@ func (s agentAPI) show(w http.ResponseWriter, r *http.Request) error {
 			return answer(w, http.StatusOK, agent)
 		}
 	}
-	return &store.NotFoundError{What: "agent", ID: name}
+	return &record.NotFoundError{What: "agent", ID: name}
 }
 
 // explainRequest is a call that the rules are asked about.

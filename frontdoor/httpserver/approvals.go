@@ -5,7 +5,8 @@ import (
 	"net/http"
 
 	"github.com/agentworker/worker/frontdoor/internal/caller"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/approval"
+	"github.com/agentworker/worker/session/record"
 )
 
 // approvalAPI serves the tool calls that wait for an answer.
@@ -22,22 +23,22 @@ func (s approvalAPI) list(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return answer(w, http.StatusOK, struct {
-		Approvals  []*store.Approval `json:"approvals"`
-		NextCursor string            `json:"nextCursor,omitempty"`
+		Approvals  []*approval.Approval `json:"approvals"`
+		NextCursor string               `json:"nextCursor,omitempty"`
 	}{page, next})
 }
 
 // approvalKey sorts approvals as lists have them.
-func approvalKey(a *store.Approval) string {
+func approvalKey(a *approval.Approval) string {
 	return a.CreatedAt.UTC().Format("2006-01-02T15:04:05.000000000Z ") + a.ID
 }
 
 // show answers with an approval, waiting or answered.
 func (s approvalAPI) show(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("id")
-	a, err := s.Sessions.Approval(r.Context(), id)
-	if errors.Is(err, store.ErrAmbiguous) || err == nil && a.ID != id {
-		err = &store.NotFoundError{What: "approval", ID: id}
+	a, err := s.Sessions.Approvals.Get(r.Context(), id)
+	if errors.Is(err, record.ErrAmbiguous) || err == nil && a.ID != id {
+		err = &record.NotFoundError{What: "approval", ID: id}
 	}
 	if err != nil {
 		return err

@@ -9,19 +9,19 @@ import (
 
 	"github.com/agentworker/worker/frontdoor/httpserver"
 	"github.com/agentworker/worker/frontdoor/internal/doortest"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/taskt"
 )
 
 // TestApprovals: a client sees what waits, and its answer counts once.
 func TestApprovals(t *testing.T) {
 	e := newEnv(t, doortest.Asking, httpserver.Options{})
-	list := func() []store.Approval {
+	list := func() []approval.Approval {
 		resp, body := e.do(e.request("GET", "/v1/approvals", ""))
 		if resp.StatusCode != http.StatusOK {
 			t.Fatalf("status %d: %s", resp.StatusCode, body)
 		}
-		return decode[struct{ Approvals []store.Approval }](t, body).Approvals
+		return decode[struct{ Approvals []approval.Approval }](t, body).Approvals
 	}
 	if got := list(); got == nil || len(got) != 0 {
 		t.Errorf("approvals %v, want an empty list", got)
@@ -50,7 +50,7 @@ func TestApprovals(t *testing.T) {
 			_ = json.Unmarshal(body, &doc) // what is missing is seen below
 			docs <- doc
 		}()
-		var waits []store.Approval
+		var waits []approval.Approval
 		for deadline := time.Now().Add(time.Minute); len(waits) == 0 && time.Now().Before(deadline); {
 			waits = list()
 		}
@@ -58,7 +58,7 @@ func TestApprovals(t *testing.T) {
 			t.Fatalf("approvals %+v, want one of touch", waits)
 		}
 		body := `{"approvalId":"` + waits[0].ID + `","approve":` + tt.approve + `,"feedback":"not today"}`
-		if _, got := e.do(e.request("POST", "/v1/approvals", body)); string(decode[store.Approval](t, got).Outcome) != tt.outcome {
+		if _, got := e.do(e.request("POST", "/v1/approvals", body)); string(decode[approval.Approval](t, got).Outcome) != tt.outcome {
 			t.Errorf("answered %s: %s", tt.approve, got)
 		}
 		if resp, got := e.do(e.request("POST", "/v1/approvals", body)); resp.StatusCode != http.StatusConflict || errorCode(t, got) != "answered" {

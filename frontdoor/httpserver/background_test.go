@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/agentworker/worker/frontdoor/httpserver"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/control"
 )
@@ -24,11 +24,11 @@ func TestBackgroundFull(t *testing.T) {
 	if resp.StatusCode != http.StatusTooManyRequests || errorCode(t, body) != "full" {
 		t.Errorf("the second: status %d: %s", resp.StatusCode, body)
 	}
-	if refused := e.await(resp.Header.Get("Agent-Session")); refused.Status != store.Failed {
+	if refused := e.await(resp.Header.Get("Agent-Session")); refused.Status != record.Failed {
 		t.Errorf("the root session of the second is %s", refused.Status)
 	}
 	close(g.open)
-	if r := e.await(first.SessionID); r.Status != store.Completed {
+	if r := e.await(first.SessionID); r.Status != record.Completed {
 		t.Errorf("the first is %s", r.Status)
 	}
 }

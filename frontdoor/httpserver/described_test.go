@@ -20,7 +20,8 @@ import (
 	"github.com/agentworker/worker/frontdoor/httpserver/openapi"
 	"github.com/agentworker/worker/frontdoor/httpserver/problem"
 	"github.com/agentworker/worker/model"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/approval"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/control"
 )
@@ -223,9 +224,9 @@ func TestDescribedFields(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, of := range map[string]reflect.Type{
-		"TaskInput": reflect.TypeFor[taskt.Input](), "TaskDocument": reflect.TypeFor[taskt.Document](), "SessionFields": reflect.TypeFor[store.Record](),
-		"Approval": reflect.TypeFor[store.Approval](), "State": reflect.TypeFor[control.State](), "Work": reflect.TypeFor[store.Work](),
-		"Usage": reflect.TypeFor[model.Usage](), "Worktree": reflect.TypeFor[store.Worktree](),
+		"TaskInput": reflect.TypeFor[taskt.Input](), "TaskDocument": reflect.TypeFor[taskt.Document](), "SessionFields": reflect.TypeFor[record.Record](),
+		"Approval": reflect.TypeFor[approval.Approval](), "State": reflect.TypeFor[control.State](), "Work": reflect.TypeFor[record.Work](),
+		"Usage": reflect.TypeFor[model.Usage](), "Worktree": reflect.TypeFor[record.Worktree](),
 	} {
 		var want []string
 		for field := range of.Fields() {

@@ -23,6 +23,7 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/model/modeltest"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/conversation"
@@ -263,7 +264,7 @@ func (s *stream) rest() []sse {
 // stored returns the stored stream of a session as events.
 func (e *env) stored(id string) []sse {
 	e.t.Helper()
-	record, err := e.sessions.Get(e.t.Context(), id)
+	record, err := e.sessions.Index.Get(e.t.Context(), id)
 	if err != nil {
 		e.t.Fatal(err)
 	}
@@ -278,11 +279,11 @@ func (e *env) stored(id string) []sse {
 }
 
 // await returns a session's record once its stream has ended.
-func (e *env) await(id string) *store.Record {
+func (e *env) await(id string) *record.Record {
 	e.t.Helper()
 	ctx, cancel := context.WithTimeout(e.t.Context(), time.Minute)
 	defer cancel()
-	record, err := e.sessions.Get(ctx, id)
+	record, err := e.sessions.Index.Get(ctx, id)
 	if err != nil {
 		e.t.Fatal(err)
 	}
@@ -294,7 +295,7 @@ func (e *env) await(id string) *store.Record {
 			break
 		}
 	}
-	if record, err = e.sessions.Get(ctx, id); err != nil {
+	if record, err = e.sessions.Index.Get(ctx, id); err != nil {
 		e.t.Fatal(err)
 	}
 	return record

@@ -8,7 +8,7 @@ import (
 
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/frontdoor/internal/caller"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 )
 
 // events answers with the stream of a session from where the client left off.
@@ -21,7 +21,7 @@ func (s sessionAPI) events(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	rest, err := s.Sessions.Remaining(r.Context(), record, from)
+	rest, err := s.Sessions.Integrity.Remaining(r.Context(), record, from)
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (s sessionAPI) events(w http.ResponseWriter, r *http.Request) error {
 	var since uint64
 	stream := s.Bus.Follow(ctx, record.Path, &eventbus.FollowOptions{From: from, Live: rest.Live})
 	if fresh { // it begins before the answer does, whose begin tells the client so
-		if since, stream, err = s.Sessions.FollowNew(ctx, record.Path); err != nil {
+		if since, stream, err = s.Sessions.Approvals.FollowNew(ctx, record.Path); err != nil {
 			return err
 		}
 	}
@@ -63,12 +63,12 @@ func (s sessionAPI) events(w http.ResponseWriter, r *http.Request) error {
 
 // incomplete returns an error if the stream of a session that has ended has no end
 // any more.
-func (s sessionAPI) incomplete(ctx context.Context, record *store.Record) error {
-	rest, err := s.Sessions.Remaining(ctx, record, 0)
+func (s sessionAPI) incomplete(ctx context.Context, record *record.Record) error {
+	rest, err := s.Sessions.Integrity.Remaining(ctx, record, 0)
 	if err != nil || rest.Live || !record.Status.Ended() {
 		return err
 	}
-	missing, err := s.Sessions.Incomplete(ctx, record)
+	missing, err := s.Sessions.Integrity.Incomplete(ctx, record)
 	if err == nil && missing != nil && missing.End {
 		return missing
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/agentworker/worker/frontdoor/internal/caller"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/index"
 )
 
 // limitOf returns how many entries a page of a list is to have: what the query says,
@@ -20,8 +20,8 @@ func limitOf(query url.Values, otherwise int) (int, error) {
 		return otherwise, nil
 	}
 	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 || n > store.MaxPage {
-		return 0, caller.BadRequest(fmt.Errorf("limit=%.20s: a page has 1 to %d entries", text, store.MaxPage))
+	if err != nil || n < 1 || n > index.MaxPage {
+		return 0, caller.BadRequest(fmt.Errorf("limit=%.20s: a page has 1 to %d entries", text, index.MaxPage))
 	}
 	return n, nil
 }
@@ -30,7 +30,7 @@ func limitOf(query url.Values, otherwise int) (int, error) {
 // which is empty at the end. The list is in the order of its keys. A cursor is the key of
 // the last entry before the page, whether or not that is still there.
 func part[T any](query url.Values, all []T, key func(T) string) (page []T, next string, err error) {
-	limit, err := limitOf(query, store.MaxPage)
+	limit, err := limitOf(query, index.MaxPage)
 	if err != nil {
 		return nil, "", err
 	}
@@ -38,7 +38,7 @@ func part[T any](query url.Values, all []T, key func(T) string) (page []T, next 
 	if cursor := query.Get("cursor"); cursor != "" {
 		last, err := base64.RawURLEncoding.DecodeString(cursor)
 		if err != nil {
-			return nil, "", caller.BadRequest(store.ErrCursor)
+			return nil, "", caller.BadRequest(index.ErrCursor)
 		}
 		var found bool
 		if first, found = slices.BinarySearchFunc(all, string(last), func(e T, k string) int { return strings.Compare(key(e), k) }); found {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/agentworker/worker/frontdoor/httpserver/page"
 	"github.com/agentworker/worker/model"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 )
 
 // TestPageTalk: what is said to a conversation while its agent works, waits, or has ended is
@@ -62,7 +62,7 @@ func TestPageTalk(t *testing.T) {
 		t.Fatalf("%d %s", resp.StatusCode, body)
 	}
 	next := say("/"+id, `{"message":"four"}`, http.StatusOK)
-	if next != store.NextRun(id) {
+	if next != record.ResumedID(id) {
 		t.Errorf("the next run of %s is %s", id, next)
 	}
 	waits(next, "one", "two", "three", "four", "read four")

@@ -12,7 +12,7 @@ import (
 	"github.com/agentworker/worker/frontdoor/httpserver"
 	"github.com/agentworker/worker/frontdoor/httpserver/page"
 	"github.com/agentworker/worker/model"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -147,14 +147,14 @@ func TestPageEvents(t *testing.T) {
 	first, second := e.open(e.bare("GET", "/page/events")), e.open(e.bare("GET", "/page/events"))
 	rows, others := make(map[string]page.Row), make(map[string]page.Row)
 	running := func(rows map[string]page.Row) func() bool {
-		return func() bool { return slices.Contains(agents(rows, store.Running), "explore") }
+		return func() bool { return slices.Contains(agents(rows, record.Running), "explore") }
 	}
 	second.rowsUntil(others, running(others))
 	last := first.rowsUntil(rows, running(rows))
 	first.resp.Body.Close()
 	close(g.open)
 	ended := func(rows map[string]page.Row) func() bool {
-		return func() bool { return slices.Equal(agents(rows, store.Completed), []string{"", "explore"}) }
+		return func() bool { return slices.Equal(agents(rows, record.Completed), []string{"", "explore"}) }
 	}
 	second.rowsUntil(others, ended(others))
 
@@ -200,7 +200,7 @@ func (s *stream) rowsUntil(rows map[string]page.Row, holds func() bool) (last st
 	return last
 }
 
-func agents(rows map[string]page.Row, status store.Status) []string {
+func agents(rows map[string]page.Row, status record.Status) []string {
 	var names []string
 	for _, row := range rows {
 		if row.Status == status {

@@ -13,7 +13,8 @@ import (
 	"github.com/agentworker/worker/frontdoor/httpserver"
 	"github.com/agentworker/worker/frontdoor/httpserver/openapi"
 	"github.com/agentworker/worker/frontdoor/httpserver/problem"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/approval"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -142,11 +143,11 @@ func TestReads(t *testing.T) {
 // TestShowApproval: an approval is there once it has its answer, too.
 func TestShowApproval(t *testing.T) {
 	e := newEnv(t, answer("x"), httpserver.Options{})
-	a := &store.Approval{ID: store.NewID("apr"), SessionID: "ses_x", Path: event.Path{{SessionID: "ses_x"}}, Tool: "touch"}
-	if err := e.sessions.OpenApproval(t.Context(), a); err != nil {
+	a := &approval.Approval{ID: record.NewID("apr"), SessionID: "ses_x", Path: event.Path{{SessionID: "ses_x"}}, Tool: "touch"}
+	if err := e.sessions.Approvals.Open(t.Context(), a); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.sessions.Answer(t.Context(), a.ID, store.Answer{By: "a test"}); err != nil {
+	if _, err := e.sessions.Approvals.Answer(t.Context(), a.ID, approval.Answer{By: "a test"}); err != nil {
 		t.Fatal(err)
 	}
 	for id, want := range map[string]int{a.ID: 200, a.ID[:7]: 404} {

@@ -12,7 +12,7 @@ import (
 	"github.com/agentworker/worker/frontdoor/httpserver/page"
 	"github.com/agentworker/worker/frontdoor/httpserver/tokens"
 	"github.com/agentworker/worker/frontdoor/internal/caller"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 )
 
 // openMCP is an MCP whose answers end when their clients go.
@@ -80,10 +80,10 @@ func TestRevoked(t *testing.T) {
 			n++
 		}
 	}
-	if r, err := e.sessions.Get(t.Context(), root); err != nil || r.Status.Ended() {
+	if r, err := e.sessions.Index.Get(t.Context(), root); err != nil || r.Status.Ended() {
 		t.Errorf("%+v, %v: the session that was followed has ended", r, err)
 	}
-	if r, err := e.sessions.Get(t.Context(), open[3].resp.Header.Get("Agent-Session")); err != nil || r.Status.Ended() {
+	if r, err := e.sessions.Index.Get(t.Context(), open[3].resp.Header.Get("Agent-Session")); err != nil || r.Status.Ended() {
 		t.Errorf("%+v, %v: the task whose stream was cut has ended", r, err)
 	}
 	close(g.open)
@@ -94,7 +94,7 @@ func TestRevoked(t *testing.T) {
 	if last := events[len(events)-1]; last.Event != "task_result" {
 		t.Errorf("the stream of the token that counts ends with %+v", last)
 	}
-	if r := e.await(open[3].resp.Header.Get("Agent-Session")); r.Status != store.Completed {
+	if r := e.await(open[3].resp.Header.Get("Agent-Session")); r.Status != record.Completed {
 		t.Errorf("the task whose stream was cut is %s", r.Status)
 	}
 }

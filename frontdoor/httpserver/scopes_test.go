@@ -13,7 +13,8 @@ import (
 	"github.com/agentworker/worker/frontdoor/httpserver"
 	"github.com/agentworker/worker/frontdoor/httpserver/page"
 	"github.com/agentworker/worker/frontdoor/httpserver/tokens"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/approval"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -83,15 +84,15 @@ func TestScopes(t *testing.T) {
 	if r := e.await(decode[taskt.Document](t, body).ParentID); r.Description != `HTTP task explore with the token "run"` {
 		t.Errorf("the caller's session is %q", r.Description)
 	}
-	a := &store.Approval{ID: store.NewID("apr"), SessionID: "ses_x", Path: event.Path{{SessionID: "ses_x"}}, Tool: "touch", AlwaysPatterns: []string{"it"}}
-	if err := e.sessions.OpenApproval(t.Context(), a); err != nil {
+	a := &approval.Approval{ID: record.NewID("apr"), SessionID: "ses_x", Path: event.Path{{SessionID: "ses_x"}}, Tool: "touch", AlwaysPatterns: []string{"it"}}
+	if err := e.sessions.Approvals.Open(t.Context(), a); err != nil {
 		t.Fatal(err)
 	}
 	if resp, _ := e.do(e.with(texts["approve"], "POST", "/page/approvals", `{"approvalId":"`+a.ID+`","answer":"always"}`)); resp.StatusCode != http.StatusForbidden {
 		t.Errorf("always: status %d", resp.StatusCode)
 	}
 	_, body = e.do(e.with(texts["approve"], "POST", "/v1/approvals", `{"approvalId":"`+a.ID+`","approve":true}`))
-	if got := decode[store.Approval](t, body); got.AnsweredBy != `an HTTP client with the token "approve"` {
+	if got := decode[approval.Approval](t, body); got.AnsweredBy != `an HTTP client with the token "approve"` {
 		t.Errorf("answered by %q", got.AnsweredBy)
 	}
 	if err := tokens.Remove(file, "read"); err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/agentworker/worker/frontdoor/httpserver"
 	"github.com/agentworker/worker/frontdoor/httpserver/tokens"
 	"github.com/agentworker/worker/frontdoor/internal/doortest"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -38,10 +38,10 @@ func TestSecondPerson(t *testing.T) {
 			_ = json.Unmarshal(body, &doc) // what is missing is seen below
 			docs <- doc
 		}()
-		var waits []store.Approval
+		var waits []approval.Approval
 		for deadline := time.Now().Add(time.Minute); len(waits) == 0 && time.Now().Before(deadline); {
 			_, body := e.do(e.request("GET", "/v1/approvals", ""))
-			waits = decode[struct{ Approvals []store.Approval }](t, body).Approvals
+			waits = decode[struct{ Approvals []approval.Approval }](t, body).Approvals
 		}
 		if len(waits) != 1 {
 			t.Fatalf("approvals %+v, want one", waits)
@@ -52,7 +52,7 @@ func TestSecondPerson(t *testing.T) {
 			t.Errorf("%q approves what it has begun: %d %s", tt.starter, resp.StatusCode, body)
 		}
 		_, body = e.do(e.with(texts[tt.second], "POST", "/v1/approvals", answer))
-		if got := decode[store.Approval](t, body); got.Outcome != "approved" || !got.AnsweredAs.Named() {
+		if got := decode[approval.Approval](t, body); got.Outcome != "approved" || !got.AnsweredAs.Named() {
 			t.Errorf("%q approves what %q has begun: %s", tt.second, tt.starter, body)
 		}
 		if doc := <-docs; doc.Text != "touched" {

@@ -10,7 +10,8 @@ import (
 
 	"github.com/agentworker/worker/frontdoor/httpserver"
 	"github.com/agentworker/worker/model"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/log"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -23,7 +24,7 @@ func TestTask(t *testing.T) {
 	if resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Type") != "application/json" {
 		t.Errorf("status %d, %s", resp.StatusCode, resp.Header.Get("Content-Type"))
 	}
-	if doc.Type != "task_result" || doc.Agent != "explore" || doc.Status != store.Completed || doc.Text != "found it\n" ||
+	if doc.Type != "task_result" || doc.Agent != "explore" || doc.Status != record.Completed || doc.Text != "found it\n" ||
 		doc.Result != "<task_result agent=\"explore\">\nfound it\n</task_result>" || doc.Steps != 1 || doc.SessionID == "" ||
 		doc.ParentID == "" || doc.ParentID != resp.Header.Get("Agent-Session") {
 		t.Errorf("document %s, session %s", body, resp.Header.Get("Agent-Session"))
@@ -32,7 +33,7 @@ func TestTask(t *testing.T) {
 		t.Errorf("the element is not readable: %s", body)
 	}
 	for _, id := range []string{doc.SessionID, doc.ParentID} {
-		if r := e.await(id); r.Status != store.Completed {
+		if r := e.await(id); r.Status != record.Completed {
 			t.Errorf("session %s is %s", id, r.Status)
 		}
 	}
@@ -45,7 +46,7 @@ func TestTask(t *testing.T) {
 func TestFailedTask(t *testing.T) {
 	e := newEnv(t, answer(), httpserver.Options{})
 	doc := e.run()
-	if doc.Type != "task_error" || doc.Status != store.Failed || doc.Error == "" || doc.Text != "" ||
+	if doc.Type != "task_error" || doc.Status != record.Failed || doc.Error == "" || doc.Text != "" ||
 		!strings.HasPrefix(doc.Result, `<task_error agent="explore">`) {
 		t.Errorf("document %+v", doc)
 	}
@@ -107,7 +108,7 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%s: no Allow header", name)
 		}
 	}
-	records, err := e.sessions.List(t.Context())
+	records, err := e.sessions.Index.List(t.Context())
 	if err != nil || len(records) != 2 {
 		t.Errorf("%d sessions, %v, want those of the one call that was let in", len(records), err)
 	}
@@ -201,20 +202,20 @@ func TestAgentsAndSessions(t *testing.T) {
 	}
 	doc := e.run()
 	_, body = e.do(e.request("GET", "/v1/sessions", ""))
-	if rows := decode[struct{ Sessions []store.Record }](t, body).Sessions; len(rows) != 1 || rows[0].ID != doc.ParentID {
+	if rows := decode[struct{ Sessions []record.Record }](t, body).Sessions; len(rows) != 1 || rows[0].ID != doc.ParentID {
 		t.Errorf("sessions without those that nest in others: %s", body)
 	}
 	_, body = e.do(e.request("GET", "/v1/sessions?all=true", ""))
-	list := decode[struct{ Sessions []store.Record }](t, body).Sessions
+	list := decode[struct{ Sessions []record.Record }](t, body).Sessions
 	if len(list) != 2 || list[0].ID != doc.SessionID || list[1].ID != doc.ParentID {
 		t.Errorf("sessions %s", body)
 	}
 	_, body = e.do(e.request("GET", "/v1/sessions/"+doc.SessionID, ""))
 	shown := decode[struct {
-		store.Record
-		Messages []store.Message
+		record.Record
+		Messages []log.Message
 	}](t, body)
-	if shown.ID != doc.SessionID || shown.Status != store.Completed || len(shown.Messages) != 2 ||
+	if shown.ID != doc.SessionID || shown.Status != record.Completed || len(shown.Messages) != 2 ||
 		shown.Messages[0].Text != "look" || shown.Messages[1].Text != "x" {
 		t.Errorf("session %s", body)
 	}
@@ -240,12 +241,12 @@ func TestCancel(t *testing.T) {
 		t.Error("there was an answer")
 	}
 	<-g.ended
-	records, err := e.sessions.List(t.Context())
+	records, err := e.sessions.Index.List(t.Context())
 	if err != nil || len(records) != 2 {
 		t.Fatal(len(records), err)
 	}
 	for _, r := range records {
-		if r := e.await(r.ID); r.Status != store.Cancelled {
+		if r := e.await(r.ID); r.Status != record.Cancelled {
 			t.Errorf("session %s (%q) is %s", r.ID, r.Agent, r.Status)
 		}
 	}
@@ -293,11 +294,11 @@ func TestShutdown(t *testing.T) {
 		t.Errorf("a call during the shutdown: status %d %s", resp.StatusCode, body)
 	}
 	close(release)
-	if doc := <-docs; doc.Type != "task_error" || doc.Status != store.Cancelled {
+	if doc := <-docs; doc.Type != "task_error" || doc.Status != record.Cancelled {
 		t.Errorf("the call that waits got %+v", doc)
 	}
 	events := streamed.rest()
-	if last := events[len(events)-1]; last.Event != "task_error" || decode[taskt.Document](t, []byte(last.Data)).Status != store.Cancelled {
+	if last := events[len(events)-1]; last.Event != "task_error" || decode[taskt.Document](t, []byte(last.Data)).Status != record.Cancelled {
 		t.Errorf("the streamed call ended with %+v", last)
 	}
 	events = reader.rest()
@@ -311,12 +312,12 @@ func TestShutdown(t *testing.T) {
 		resp.Body.Close()
 		t.Errorf("after the shutdown: status %d", resp.StatusCode)
 	}
-	records, err := e.sessions.List(t.Context())
+	records, err := e.sessions.Index.List(t.Context())
 	if err != nil || len(records) != 4 {
 		t.Fatal(len(records), err)
 	}
 	for _, r := range records {
-		if r.Status != store.Cancelled {
+		if r.Status != record.Cancelled {
 			t.Errorf("session %s is %s", r.ID, r.Status)
 		}
 	}
@@ -342,7 +343,7 @@ func TestListen(t *testing.T) {
 // this server holds up its end for a moment only.
 func TestShutdownForeignStream(t *testing.T) {
 	e := newEnv(t, answer("x"), httpserver.Options{})
-	root, err := e.tasks.OpenCaller(t.Context(), "elsewhere", store.Owner)
+	root, err := e.tasks.OpenCaller(t.Context(), "elsewhere", record.Owner)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -355,7 +356,7 @@ func TestShutdownForeignStream(t *testing.T) {
 	if err := e.server.Wait(); err != nil {
 		t.Error(err)
 	}
-	if err := root.End(store.Completed, nil); err != nil {
+	if err := root.End(record.Completed, nil); err != nil {
 		t.Error(err)
 	}
 }

@@ -11,7 +11,10 @@ import (
 
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/frontdoor/internal/caller"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/index"
+	"github.com/agentworker/worker/session/log"
+	"github.com/agentworker/worker/session/record"
+	"github.com/agentworker/worker/session/transcript"
 	"github.com/agentworker/worker/taskt/upkeep"
 )
 
@@ -32,40 +35,40 @@ func (s sessionAPI) list(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	page, err := s.Sessions.Page(r.Context(), store.ListOptions{Limit: limit, Cursor: query.Get("cursor"), Nested: query.Get("all") == "true"})
-	if errors.Is(err, store.ErrCursor) {
+	page, err := s.Sessions.Index.Page(r.Context(), index.ListOptions{Limit: limit, Cursor: query.Get("cursor"), Nested: query.Get("all") == "true"})
+	if errors.Is(err, index.ErrCursor) {
 		err = caller.BadRequest(err)
 	}
 	if err != nil {
 		return err
 	}
 	return answerTagged(w, r, struct {
-		Sessions   []*store.Record `json:"sessions"`
-		NextCursor string          `json:"nextCursor,omitempty"`
+		Sessions   []*record.Record `json:"sessions"`
+		NextCursor string           `json:"nextCursor,omitempty"`
 	}{page.Sessions, page.Next})
 }
 
 // show answers with a session's record and messages.
 func (s sessionAPI) show(w http.ResponseWriter, r *http.Request) error {
-	record, err := s.record(r)
+	rec, err := s.record(r)
 	if err != nil {
 		return err
 	}
-	messages, err := s.Sessions.Messages(r.Context(), record.ID)
+	messages, err := s.Sessions.Transcripts.Messages(r.Context(), rec.ID)
 	if err != nil {
 		return err
 	}
 	return answerTagged(w, r, struct {
-		*store.Record
-		Messages []*store.Message `json:"messages"`
-	}{record, append([]*store.Message{}, messages...)})
+		*record.Record
+		Messages []*log.Message `json:"messages"`
+	}{rec, append([]*log.Message{}, messages...)})
 }
 
 // stop ends a session and all below it, and answers with its record.
 func (s sessionAPI) stop(w http.ResponseWriter, r *http.Request) error {
 	record, err := s.record(r)
 	if err == nil {
-		record, err = s.Sessions.Stop(r.Context(), record.ID, by(r))
+		record, err = s.Sessions.Recovery.Stop(r.Context(), record.ID, by(r))
 	}
 	if err != nil {
 		return err
@@ -74,13 +77,13 @@ func (s sessionAPI) stop(w http.ResponseWriter, r *http.Request) error {
 }
 
 // record returns the record of the session that the address names in full.
-func (s sessionAPI) record(r *http.Request) (*store.Record, error) {
+func (s sessionAPI) record(r *http.Request) (*record.Record, error) {
 	id := r.PathValue("id")
-	record, err := s.Sessions.Get(r.Context(), id)
-	if errors.Is(err, store.ErrAmbiguous) || err == nil && record.ID != id {
-		return nil, &store.NotFoundError{What: "session", ID: id}
+	rec, err := s.Sessions.Index.Get(r.Context(), id)
+	if errors.Is(err, record.ErrAmbiguous) || err == nil && rec.ID != id {
+		return nil, &record.NotFoundError{What: "session", ID: id}
 	}
-	return record, err
+	return rec, err
 }
 
 // upkeep returns the handler of an operation on a session that has ended.
@@ -111,12 +114,12 @@ func (s sessionAPI) export(w http.ResponseWriter, r *http.Request) error {
 	header := w.Header()
 	switch format := r.URL.Query().Get("format"); format {
 	case "md":
-		messages, err := s.Sessions.Messages(r.Context(), rec.ID)
+		messages, err := s.Sessions.Transcripts.Messages(r.Context(), rec.ID)
 		if err != nil {
 			return err
 		}
 		header.Set("Content-Disposition", `attachment; filename="`+rec.ID+`.md"`)
-		return write(w, http.StatusOK, "text/markdown; charset=utf-8", []byte(store.Markdown(rec, messages)))
+		return write(w, http.StatusOK, "text/markdown; charset=utf-8", []byte(transcript.Markdown(rec, messages)))
 	case "jsonl":
 		header.Set("Content-Type", "application/jsonl")
 		header.Set("Content-Disposition", `attachment; filename="`+rec.ID+`.jsonl"`)
@@ -131,7 +134,7 @@ func (s sessionAPI) export(w http.ResponseWriter, r *http.Request) error {
 }
 
 // writeEvents writes the stored events of a session, piece by piece.
-func (s sessionAPI) writeEvents(w http.ResponseWriter, r *http.Request, rec *store.Record) error {
+func (s sessionAPI) writeEvents(w http.ResponseWriter, r *http.Request, rec *record.Record) error {
 	out := http.NewResponseController(w)
 	for d, err := range s.Bus.Follow(r.Context(), rec.Path, nil) {
 		if err != nil {

@@ -61,7 +61,7 @@ func (o *Options) snapshot(ctx context.Context) metrics.Snapshot {
 		CacheReadTokens: used.CacheReadTokens, CacheWriteTokens: used.CacheWriteTokens, CostUSD: float64(used.Cost) / float64(model.Dollar),
 	}
 	if m.StoreUp {
-		if waiting, err := o.Sessions.Approvals(ctx); err == nil {
+		if waiting, err := o.Sessions.Approvals.Pending(ctx); err == nil {
 			m.Approvals = len(waiting)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/agentworker/worker/frontdoor/httpserver"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/control"
 )
@@ -21,11 +21,11 @@ func TestStop(t *testing.T) {
 	<-g.started
 	root := s.resp.Header.Get("Agent-Session")
 	resp, body := e.do(e.request("DELETE", "/v1/sessions/"+root, ""))
-	if r := decode[store.Record](t, body); resp.StatusCode != http.StatusOK || r.ID != root || r.Status != store.Cancelled || !r.Closed {
+	if r := decode[record.Record](t, body); resp.StatusCode != http.StatusOK || r.ID != root || r.Status != record.Cancelled || !r.Closed {
 		t.Errorf("status %d: %s", resp.StatusCode, body)
 	}
 	events := s.rest()
-	if last := events[len(events)-1]; last.Event != "task_error" || decode[taskt.Document](t, []byte(last.Data)).Status != store.Cancelled {
+	if last := events[len(events)-1]; last.Event != "task_error" || decode[taskt.Document](t, []byte(last.Data)).Status != record.Cancelled {
 		t.Errorf("the stream ends with %+v", last)
 	}
 	if resp, body = e.do(e.request("DELETE", "/v1/sessions/"+root, "")); resp.StatusCode != http.StatusConflict || errorCode(t, body) != "ended" {
@@ -53,7 +53,7 @@ func TestControl(t *testing.T) {
 	if resp, body = e.do(e.request("POST", "/v1/tasks/result", `{"sessionId": "`+id+`"}`)); resp.StatusCode != http.StatusConflict || errorCode(t, body) != "running" {
 		t.Errorf("the result of one that runs: status %d: %s", resp.StatusCode, body)
 	}
-	if resp, body = e.do(e.request("POST", "/v1/tasks/stop", `{"sessionId": "`+id+`"}`)); resp.StatusCode != http.StatusOK || decode[control.Stopped](t, body).Sessions[0].Status != store.Cancelled {
+	if resp, body = e.do(e.request("POST", "/v1/tasks/stop", `{"sessionId": "`+id+`"}`)); resp.StatusCode != http.StatusOK || decode[control.Stopped](t, body).Sessions[0].Status != record.Cancelled {
 		t.Errorf("stop: status %d: %s", resp.StatusCode, body)
 	}
 	s.rest()
@@ -97,12 +97,12 @@ func TestOnDisconnect(t *testing.T) {
 		<-g.started
 		drop()
 		<-gone
-		want := store.Cancelled
+		want := record.Cancelled
 		if tt.goesOn {
 			close(g.open)
-			want = store.Completed
+			want = record.Completed
 		}
-		records, err := e.sessions.List(t.Context())
+		records, err := e.sessions.Index.List(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

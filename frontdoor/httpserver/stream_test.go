@@ -17,7 +17,7 @@ import (
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/frontdoor/httpserver"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -138,7 +138,7 @@ func TestLostEnd(t *testing.T) {
 		if entry == nil {
 			continue
 		}
-		if r := decode[store.Record](t, entry.Value()); r.ID == id && r.Closed {
+		if r := decode[record.Record](t, entry.Value()); r.ID == id && r.Closed {
 			break
 		}
 	}
@@ -257,7 +257,7 @@ func TestSlowReader(t *testing.T) {
 	}
 	slow := e.open(e.request("POST", "/v1/tasks", call)) // 3.8 MB that are not read. The system keeps 2.8
 	id := slow.resp.Header.Get("Agent-Session")
-	if r := e.await(id); r.Status != store.Completed {
+	if r := e.await(id); r.Status != record.Completed {
 		t.Fatalf("session %+v", r)
 	}
 	if doc := e.run(); doc.Type != "task_result" {

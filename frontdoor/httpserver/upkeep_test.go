@@ -86,7 +86,7 @@ func TestUpkeep(t *testing.T) {
 		t.Error("what was thrown away is still there")
 	}
 
-	r, err := e.sessions.Tree(t.Context(), e.await(root).Path)
+	r, err := e.sessions.Index.Tree(t.Context(), e.await(root).Path)
 	if err != nil || len(r) != 2 {
 		t.Fatalf("%v, %v", r, err)
 	}

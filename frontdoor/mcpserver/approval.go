@@ -15,7 +15,7 @@ import (
 	"github.com/agentworker/worker/frontdoor/mcpserver/internal/approvalform"
 	"github.com/agentworker/worker/frontdoor/mcpserver/internal/hosts"
 	"github.com/agentworker/worker/internal/termtext"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/approval"
 )
 
 const (
@@ -68,12 +68,12 @@ func (k *asker) approval(ev *event.ToolApprovalRequired) *question {
 		unseen: elsewhere,
 		wants:  wants,
 		request: func(ctx context.Context, p peer) (mcp.InputRequest, error) {
-			a, err := k.opts.Sessions.Approval(ctx, id)
+			a, err := k.opts.Sessions.Approvals.Get(ctx, id)
 			switch {
 			case err != nil:
 				return nil, err
 			case !a.Pending():
-				return nil, &store.AnsweredError{Approval: a}
+				return nil, &approval.AnsweredError{Approval: a}
 			case k.opensPage(p.caps):
 				return approvalform.Link(a, k.opts.Page()), nil
 			}
@@ -86,7 +86,7 @@ func (k *asker) approval(ev *event.ToolApprovalRequired) *question {
 			case err == nil:
 				err = k.answer(ctx, id, response, p.Host, shown > k.opts.Reflex)
 			}
-			var answered *store.AnsweredError
+			var answered *approval.AnsweredError
 			switch {
 			case err == nil, errors.As(err, &answered): // or somebody else was first
 				return settled
@@ -118,7 +118,7 @@ func (k *asker) opensPage(caps *mcp.ClientCapabilities) bool {
 }
 
 // offered is an approval as the host is asked about it: only the owner may add a rule.
-func (k *asker) offered(a *store.Approval) *store.Approval {
+func (k *asker) offered(a *approval.Approval) *approval.Approval {
 	if k.root.identity.May(caller.Owner) {
 		return a
 	}
@@ -157,12 +157,12 @@ func (k *asker) answer(ctx context.Context, id string, response mcp.InputRespons
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerTime)
 	defer cancel()
-	answer := store.Answer{By: k.root.name()}
+	answer := approval.Answer{By: k.root.name()}
 	switch {
 	case form.Action == "accept" && !seen:
 		return errHasty
 	case form.Action == "accept":
-		a, err := k.opts.Sessions.Approval(ctx, id)
+		a, err := k.opts.Sessions.Approvals.Get(ctx, id)
 		if err == nil {
 			err = approvalform.Read(&answer, k.offered(a), h.Form, form.Content)
 		}
@@ -176,6 +176,6 @@ func (k *asker) answer(ctx context.Context, id string, response mcp.InputRespons
 	default:
 		return fmt.Errorf("the host has dismissed the form (%q)", termtext.OneLine(form.Action, 60))
 	}
-	_, err := k.opts.Sessions.Answer(ctx, id, answer)
+	_, err := k.opts.Sessions.Approvals.Answer(ctx, id, answer)
 	return err
 }

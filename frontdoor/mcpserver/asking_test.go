@@ -14,7 +14,7 @@ import (
 
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/approval"
 )
 
 // asking is rules that ask about the shell, and what "always" has added.
@@ -97,18 +97,18 @@ func choices(t testing.TB, req *mcp.ElicitRequest) []string {
 }
 
 // pending returns the one approval that waits.
-func (e *env) pending(t testing.TB) *store.Approval {
+func (e *env) pending(t testing.TB) *approval.Approval {
 	t.Helper()
-	approvals, err := e.sessions.Store().Approvals(context.Background())
+	approvals, err := e.sessions.Store().Approvals.Pending(context.Background())
 	if err != nil || len(approvals) != 1 {
 		t.Fatalf("%d approvals wait, %v, want one", len(approvals), err)
 	}
 	return approvals[0]
 }
 
-func (e *env) approve(t testing.TB, a *store.Approval) {
+func (e *env) approve(t testing.TB, a *approval.Approval) {
 	t.Helper()
-	if _, err := e.sessions.Store().Answer(context.Background(), a.ID, store.Answer{Verdict: store.ApproveOnce}); err != nil {
+	if _, err := e.sessions.Store().Approvals.Answer(context.Background(), a.ID, approval.Answer{Verdict: approval.ApproveOnce}); err != nil {
 		t.Error(err)
 	}
 }

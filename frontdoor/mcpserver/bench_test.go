@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -22,7 +22,7 @@ func BenchmarkCall(b *testing.B) {
 	})
 	b.Run("service", func(b *testing.B) {
 		e := newEnv(b, modelFunc(echo), 0, nil)
-		root, err := e.tasks.OpenCaller(b.Context(), "bench", store.Owner)
+		root, err := e.tasks.OpenCaller(b.Context(), "bench", record.Owner)
 		if err != nil {
 			b.Fatal(err)
 		}

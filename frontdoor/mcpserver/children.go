@@ -14,7 +14,7 @@ import (
 
 	"github.com/agentworker/worker/frontdoor/mcpserver/internal/toolcall"
 	"github.com/agentworker/worker/session"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/control"
 )
@@ -42,7 +42,7 @@ func (c *child) age() time.Duration { return time.Since(c.begun).Round(time.Seco
 // endedChild is a child that has ended.
 type endedChild struct {
 	id, agent  string
-	status     store.Status
+	status     record.Status
 	delivered  bool // its answer was the result of a call
 	cutOff     bool // a call was cut off, and the model has not read so yet
 	background bool // it ran in the background, and the model has not read yet that it has ended
@@ -91,7 +91,7 @@ func (c *children) begin(client *mcp.Implementation, agent string, start func(ro
 	c.starting.RLock()
 	defer c.starting.RUnlock()
 	run := start(root)
-	if run.SessionID() == "" && errors.Is(run.Result().Err, store.ErrEnded) && root.Record().Status.Ended() {
+	if run.SessionID() == "" && errors.Is(run.Result().Err, record.ErrEnded) && root.Record().Status.Ended() {
 		if root, err = c.root.open(client); err != nil {
 			return nil, toolcall.Failure(agent, err)
 		}
@@ -152,7 +152,7 @@ func (c *children) find(sessionID string) *child {
 		return child
 	}
 	for id, child := range c.running {
-		if store.SameRuns(id, sessionID) {
+		if record.SameConversation(id, sessionID) {
 			return child
 		}
 	}

@@ -118,7 +118,7 @@ func (a *elicitation) complete(q *question, link *mcp.ElicitParams) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), answerTime)
 	defer cancel()
-	approval, err := a.opts.Sessions.Approval(ctx, id)
+	approval, err := a.opts.Sessions.Approvals.Get(ctx, id)
 	if err == nil && !approval.Pending() {
 		err = a.session.NotifyElicitationComplete(ctx, &mcp.ElicitationCompleteParams{ElicitationID: id})
 	}

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 )
 
 // wanted says for which children a call waits.
@@ -18,7 +18,7 @@ type wanted struct {
 
 // has reports whether the ids name a session, or one that it continues.
 func (w wanted) has(sessionID string) bool {
-	return slices.ContainsFunc(w.ids, func(id string) bool { return store.SameRuns(id, sessionID) })
+	return slices.ContainsFunc(w.ids, func(id string) bool { return record.SameConversation(id, sessionID) })
 }
 
 // arguments begins the arguments with which a call is made again.

@@ -8,7 +8,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/agentworker/worker/frontdoor/mcpserver/internal/toolcall"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 )
 
 // minShare is, in characters, the least of an answer that is worth a place in a
@@ -62,7 +62,7 @@ func (c *children) overview(req *mcp.CallToolRequest, want wanted) *mcp.CallTool
 // ended long ago.
 func (c *children) forgotten(want wanted, running []*child, over []endedChild) (more []endedChild) {
 	for _, id := range want.ids {
-		if slices.ContainsFunc(running, func(child *child) bool { return store.SameRuns(id, child.SessionID()) }) ||
+		if slices.ContainsFunc(running, func(child *child) bool { return record.SameConversation(id, child.SessionID()) }) ||
 			slices.ContainsFunc(over, func(e endedChild) bool { return e.id == id }) {
 			continue
 		}
@@ -81,14 +81,14 @@ func (c *children) goesOn(req *mcp.CallToolRequest, on *group) *mcp.CallToolResu
 		res := c.overview(req, on.want)
 		again := fmt.Sprintf(`{%s"attempt": %d, "sinceSeconds": %d}`, on.want.arguments(), c.attempts.Add(1), int(age.Seconds()))
 		res.Content = append(res.Content, &mcp.TextContent{Text: waitingFor(on.progress) + howToWait(again)})
-		res.Meta = mcp.Meta{"status": store.Running}
+		res.Meta = mcp.Meta{"status": record.Running}
 		return res
 	}
 	child := on.children[0]
 	again := fmt.Sprintf(`{"sessionId": %q, "attempt": %d, "sinceSeconds": %d}`, on.id, child.attempts.Add(1), int(age.Seconds()))
 	res := toolcall.Text(fmt.Sprintf("The subagent %s goes on in session %s, after %s. This is not its answer yet%s\n",
 		child.Agent(), on.id, age, doing(child.progress)) + waitingFor(child.progress) + howToWait(again))
-	res.Meta = mcp.Meta{"sessionId": on.id, "status": store.Running, "durationMs": age.Milliseconds()}
+	res.Meta = mcp.Meta{"sessionId": on.id, "status": record.Running, "durationMs": age.Milliseconds()}
 	return res
 }
 

@@ -23,7 +23,7 @@ import (
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/gate"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/tool"
 )
@@ -265,9 +265,9 @@ func text(t testing.TB, res *mcp.CallToolResult) string {
 	return c.Text
 }
 
-func (e *env) records(t testing.TB) []*store.Record {
+func (e *env) records(t testing.TB) []*record.Record {
 	t.Helper()
-	records, err := e.sessions.Store().List(context.Background())
+	records, err := e.sessions.Store().Index.List(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/frontdoor/httpserver"
 	"github.com/agentworker/worker/frontdoor/httpserver/tokens"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -72,8 +72,8 @@ func TestRevokedSessions(t *testing.T) {
 			}
 		}
 	}
-	for agent, want := range map[string]store.Status{"explore": store.Cancelled, "general": store.Running} {
-		r, err := e.sessions.Store().Get(t.Context(), paths[agent][1].SessionID)
+	for agent, want := range map[string]record.Status{"explore": record.Cancelled, "general": record.Running} {
+		r, err := e.sessions.Store().Index.Get(t.Context(), paths[agent][1].SessionID)
 		if err != nil || r.Status != want {
 			t.Errorf("the session of %s is %+v, want it %s; %v", agent, r, want, err)
 		}

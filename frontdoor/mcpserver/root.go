@@ -15,7 +15,7 @@ import (
 	"github.com/agentworker/worker/frontdoor/mcpserver/internal/toolcall"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt/control"
 )
 
@@ -60,7 +60,7 @@ func (r *rootSession) end() error {
 	if r.latest == nil || r.latest.Record().Status.Ended() {
 		return nil
 	}
-	if err := r.latest.End(store.Completed, nil); err != nil {
+	if err := r.latest.End(record.Completed, nil); err != nil {
 		return fmt.Errorf("ending the host's session: %w", err)
 	}
 	return nil
@@ -82,7 +82,7 @@ func (r *rootSession) all() []string {
 
 // owns reports whether a session is below the host's root sessions, or is one of them.
 // Clients that share a connection do not own the root, which has the questions of all.
-func (r *rootSession) owns(rec *store.Record) bool {
+func (r *rootSession) owns(rec *record.Record) bool {
 	return len(rec.Path) > 0 && !(r.shared && len(rec.Path) == 1) && slices.Contains(r.all(), rec.Path[0].SessionID)
 }
 

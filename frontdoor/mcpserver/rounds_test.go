@@ -155,7 +155,7 @@ func TestManyRounds(t *testing.T) {
 	})
 	opts.ProgressNotificationHandler = func(_ context.Context, req *mcp.ProgressNotificationClientRequest) {
 		if strings.Contains(req.Params.Message, "worker approvals approve") && strings.Contains(req.Params.Message, "echo late") {
-			if approvals, err := e.sessions.Store().Approvals(context.Background()); err != nil || len(approvals) > 0 {
+			if approvals, err := e.sessions.Store().Approvals.Pending(context.Background()); err != nil || len(approvals) > 0 {
 				e.approve(t, e.pending(t))
 			}
 		}

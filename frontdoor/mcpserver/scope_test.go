@@ -14,7 +14,7 @@ import (
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/frontdoor/internal/caller"
 	"github.com/agentworker/worker/frontdoor/mcpserver"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/approval"
 )
 
 // as sends requests in the name of an identity.
@@ -115,7 +115,7 @@ func approveNext(t *testing.T, e *env) <-chan struct{} {
 			if _, ev, err := placed.Event(); err != nil {
 				t.Error(err)
 			} else if asked, ok := ev.(event.ToolApprovalRequired); ok {
-				e.approve(t, &store.Approval{ID: asked.ApprovalID})
+				e.approve(t, &approval.Approval{ID: asked.ApprovalID})
 				return
 			}
 		}

@@ -12,7 +12,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/agentworker/worker/frontdoor/internal/doortest"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/approval"
+	"github.com/agentworker/worker/session/record"
 )
 
 // TestSecondPerson: the host's user has asked for the work: no form asks about what takes a
@@ -27,17 +28,17 @@ func TestSecondPerson(t *testing.T) {
 			}))
 			got := make(chan string, 1)
 			go func() { got <- text(t, callTool(t, host, "task", call("general", "echo hello").Arguments)) }()
-			var waits []*store.Approval
+			var waits []*approval.Approval
 			for deadline := time.Now().Add(time.Minute); len(waits) == 0 && time.Now().Before(deadline); {
-				waits, _ = e.sessions.Store().Approvals(t.Context()) // what fails is seen below
+				waits, _ = e.sessions.Store().Approvals.Pending(t.Context()) // what fails is seen below
 			}
 			if len(waits) != 1 {
 				t.Fatalf("%d approvals wait", len(waits))
 			}
-			if _, err := e.sessions.Store().Answer(t.Context(), waits[0].ID, store.Answer{Verdict: store.ApproveOnce, As: store.Owner}); !errors.As(err, new(*store.SecondPersonError)) {
+			if _, err := e.sessions.Store().Approvals.Answer(t.Context(), waits[0].ID, approval.Answer{Verdict: approval.ApproveOnce, As: record.Owner}); !errors.As(err, new(*approval.SecondPersonError)) {
 				t.Errorf("who has begun it approves: %v", err)
 			}
-			if _, err := e.sessions.Store().Answer(t.Context(), waits[0].ID, store.Answer{Verdict: store.ApproveOnce, As: store.TokenPerson("bob")}); err != nil {
+			if _, err := e.sessions.Store().Approvals.Answer(t.Context(), waits[0].ID, approval.Answer{Verdict: approval.ApproveOnce, As: record.TokenPerson("bob")}); err != nil {
 				t.Error(err)
 			}
 			if text := <-got; !strings.Contains(text, "hello") {

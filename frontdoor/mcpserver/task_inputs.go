@@ -10,7 +10,7 @@ import (
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/frontdoor/mcpserver/internal/exttask"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/approval"
 )
 
 // maxAsked is of how many questions of tasks a connection remembers that they were asked.
@@ -69,7 +69,7 @@ func (c *taskExtension) askFor(ctx context.Context, task *exttask.Task, by peer)
 // questionsOf returns what a task waits for: the approvals of its session and of all
 // below it, and what its model asks the host. The oldest come first.
 func (c *taskExtension) questionsOf(ctx context.Context, id string) ([]*question, error) {
-	approvals, err := c.opts.Sessions.Approvals(ctx)
+	approvals, err := c.opts.Sessions.Approvals.Pending(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func (c *taskExtension) questionsOf(ctx context.Context, id string) ([]*question
 }
 
 // approvalEvent is the event that an approval was announced by.
-func approvalEvent(a *store.Approval) *event.ToolApprovalRequired {
+func approvalEvent(a *approval.Approval) *event.ToolApprovalRequired {
 	return &event.ToolApprovalRequired{
 		ApprovalID: a.ID, ToolCallID: a.ToolCallID, ToolName: a.Tool, Arguments: a.Arguments, SessionID: a.SessionID,
 		Patterns: a.Patterns, AlwaysPatterns: a.AlwaysPatterns, ExpiresAt: a.ExpiresAt, SecondPerson: a.SecondPerson != nil,

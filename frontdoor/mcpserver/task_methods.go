@@ -8,7 +8,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/agentworker/worker/frontdoor/mcpserver/internal/exttask"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 )
 
 // add serves the extension with a server.
@@ -48,7 +48,7 @@ func (c *taskExtension) asTask(next mcp.MethodHandler) mcp.MethodHandler {
 		if err != nil || s.child == nil {
 			return res, err
 		}
-		r, err := c.opts.Sessions.Get(ctx, s.child.SessionID()) // a client may ask from now on
+		r, err := c.opts.Sessions.Index.Get(ctx, s.child.SessionID()) // a client may ask from now on
 		if err == nil {
 			err = ctx.Err()
 		}
@@ -83,8 +83,8 @@ func (c *taskExtension) cancelTask(ctx context.Context, _ *mcp.ServerSession, p 
 		child.Cancel("the host has cancelled the task")
 		return exttask.NewAck(), nil
 	}
-	var over *store.EndedError
-	if _, err := c.opts.Sessions.Stop(ctx, r.ID, c.root.identity.By("the MCP host")); err != nil && !errors.As(err, &over) {
+	var over *record.EndedError
+	if _, err := c.opts.Sessions.Recovery.Stop(ctx, r.ID, c.root.identity.By("the MCP host")); err != nil && !errors.As(err, &over) {
 		return nil, err
 	}
 	return exttask.NewAck(), nil

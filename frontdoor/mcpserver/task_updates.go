@@ -16,19 +16,19 @@ import (
 	"github.com/agentworker/worker/frontdoor/mcpserver/internal/exttask"
 	"github.com/agentworker/worker/frontdoor/mcpserver/internal/toolcall"
 	"github.com/agentworker/worker/internal/termtext"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 )
 
 // taskState is a session as a task. Its client is asked what it can answer.
-func (c *taskExtension) taskState(ctx context.Context, r *store.Record, by peer) (*exttask.Task, error) {
+func (c *taskExtension) taskState(ctx context.Context, r *record.Record, by peer) (*exttask.Task, error) {
 	task := c.workingTask(r)
 	switch r.Status {
-	case store.Queued, store.Running, store.WaitingApproval:
+	case record.Queued, record.Running, record.WaitingApproval:
 		return task, c.askFor(ctx, task, by)
-	case store.Cancelled:
+	case record.Cancelled:
 		task.Status, task.StatusMessage = exttask.Cancelled, termtext.OneLine(r.Error, termtext.MaxMessage)
 		return task, nil
-	case store.Interrupted: // nobody was left to answer the call
+	case record.Interrupted: // nobody was left to answer the call
 		task.Status, task.StatusMessage = exttask.Failed, termtext.OneLine(r.Error, termtext.MaxMessage)
 		task.Error = &exttask.Error{Code: jsonrpc.CodeInternalError, Message: cmp.Or(task.StatusMessage, "the worker that ran it has gone")}
 		return task, nil
@@ -77,8 +77,8 @@ func (c *taskExtension) listenToTasks(next mcp.MethodHandler) mcp.MethodHandler 
 
 // tasksOf returns the sessions of the tasks that a subscription asks about. It leaves out
 // ids without a task.
-func (c *taskExtension) tasksOf(ctx context.Context, meta mcp.Meta) (map[string]*store.Record, error) {
-	records := make(map[string]*store.Record)
+func (c *taskExtension) tasksOf(ctx context.Context, meta mcp.Meta) (map[string]*record.Record, error) {
+	records := make(map[string]*record.Record)
 	for _, id := range exttask.Asked(meta) {
 		r, err := c.taskOf(ctx, meta, id)
 		if refused, ok := errors.AsType[*jsonrpc.Error](err); ok && refused.Code == jsonrpc.CodeInvalidParams {
@@ -93,7 +93,7 @@ func (c *taskExtension) tasksOf(ctx context.Context, meta mcp.Meta) (map[string]
 }
 
 // watchTask tells the client of a subscription how a task is doing, until it has ended.
-func (c *taskExtension) watchTask(ctx context.Context, listen *mcp.SubscriptionsListenRequest, l *exttask.Listening, r *store.Record) {
+func (c *taskExtension) watchTask(ctx context.Context, listen *mcp.SubscriptionsListenRequest, l *exttask.Listening, r *record.Record) {
 	select {
 	case <-l.Started():
 	case <-ctx.Done():
@@ -104,7 +104,7 @@ func (c *taskExtension) watchTask(ctx context.Context, listen *mcp.Subscriptions
 	var following sync.WaitGroup
 	defer following.Wait()
 	defer cancel()
-	_, stream, err := c.opts.Sessions.FollowNew(ctx, r.Path)
+	_, stream, err := c.opts.Sessions.Approvals.FollowNew(ctx, r.Path)
 	if err != nil {
 		c.opts.Logger.Warn("following a task", "session", r.ID, "err", err)
 		return
@@ -124,7 +124,7 @@ func (c *taskExtension) watchTask(ctx context.Context, listen *mcp.Subscriptions
 	})
 	for last := ""; ; {
 		askAgain, heard := c.newsOf(r.ID)
-		now, err := c.opts.Sessions.Get(ctx, r.ID)
+		now, err := c.opts.Sessions.Index.Get(ctx, r.ID)
 		var task *exttask.Task
 		if err == nil {
 			task, err = c.taskState(ctx, now, c.peerOf(listen))

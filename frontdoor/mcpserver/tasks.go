@@ -10,7 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/agentworker/worker/frontdoor/mcpserver/internal/exttask"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 )
 
 // A client that names the Tasks extension with a call of an agent is answered with a task
@@ -36,19 +36,19 @@ type taskExtension struct {
 
 // taskOf returns the session of a task: one that a caller has started, whoever it was, or a
 // primary agent. Its id is known to the client that was told it, and to who may read the store.
-func (c *taskExtension) taskOf(ctx context.Context, meta mcp.Meta, id string) (*store.Record, error) {
+func (c *taskExtension) taskOf(ctx context.Context, meta mcp.Meta, id string) (*record.Record, error) {
 	if !exttask.Declared(meta) {
 		return nil, exttask.ErrUndeclared
 	}
-	r, err := c.opts.Sessions.Get(ctx, id)
-	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrAmbiguous) || err == nil && (r.ID != id || r.Depth != 1) {
+	r, err := c.opts.Sessions.Index.Get(ctx, id)
+	if errors.Is(err, record.ErrNotFound) || errors.Is(err, record.ErrAmbiguous) || err == nil && (r.ID != id || r.Depth != 1) {
 		return nil, exttask.NotFound(id)
 	}
 	return r, err
 }
 
 // workingTask is what is known of a task that has just begun.
-func (c *taskExtension) workingTask(r *store.Record) *exttask.Task {
+func (c *taskExtension) workingTask(r *record.Record) *exttask.Task {
 	task := &exttask.Task{
 		ID: r.ID, Status: exttask.Working, PollInterval: pollInterval.Milliseconds(),
 		CreatedAt: r.CreatedAt, LastUpdatedAt: cmp.Or(r.EndedAt, r.StartedAt, r.CreatedAt),

@@ -297,7 +297,7 @@ func TestTraceparent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := e.sessions.Store().Get(t.Context(), res.Meta["sessionId"].(string))
+		r, err := e.sessions.Store().Index.Get(t.Context(), res.Meta["sessionId"].(string))
 		if err != nil || r.Traceparent != want {
 			t.Errorf("%q: %q is kept, %v, want %q", given, r.Traceparent, err, want)
 		}

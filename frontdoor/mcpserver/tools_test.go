@@ -16,7 +16,7 @@ import (
 
 	"github.com/agentworker/worker/frontdoor/mcpserver"
 	"github.com/agentworker/worker/model"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -115,7 +115,7 @@ func TestCall(t *testing.T) {
 		if _, hasUsage := res.Meta["usage"].(map[string]any); !hasUsage || res.Meta["status"] != "completed" || res.Meta["durationMs"] == nil {
 			t.Errorf("call %d: _meta %v", i, res.Meta)
 		}
-		if !slices.ContainsFunc(e.records(t), func(r *store.Record) bool { return r.ID == id && r.Agent == "explore" && r.Description == "a test" }) {
+		if !slices.ContainsFunc(e.records(t), func(r *record.Record) bool { return r.ID == id && r.Agent == "explore" && r.Description == "a test" }) {
 			t.Errorf("call %d: there is no record of session %q", i, id)
 		}
 		if res.StructuredContent != nil {

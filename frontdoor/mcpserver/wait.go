@@ -12,7 +12,7 @@ import (
 
 	"github.com/agentworker/worker/frontdoor/mcpserver/internal/toolcall"
 	"github.com/agentworker/worker/frontdoor/mcpserver/internal/transport"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -248,7 +248,7 @@ func (c *waiter) pose(ctx context.Context, on *group, a *elicitation, questions 
 	}
 	state := rand.Text()
 	c.rounds.add(state, round{on.id, on.want, time.Now(), questions, waitState{asked: a.asked, unseen: a.unseen, round: a.round + 1}})
-	meta := mcp.Meta{"status": store.WaitingApproval}
+	meta := mcp.Meta{"status": record.WaitingApproval}
 	if on.id != "" {
 		meta["sessionId"] = on.id
 	}
@@ -267,7 +267,7 @@ func (s *Server) result(req *mcp.CallToolRequest, r *taskt.Result) *mcp.CallTool
 
 // explained adds to the error of a session that is not here where to look for it.
 func explained(err error) error {
-	if errors.Is(err, store.ErrNotFound) {
+	if errors.Is(err, record.ErrNotFound) {
 		return fmt.Errorf("%w: no call of task on this connection has that session id; of another one, 'worker sessions show' has it in a terminal", err)
 	}
 	return err

@@ -10,15 +10,15 @@ import (
 
 	"github.com/agentworker/worker/frontdoor/internal/doortest"
 	"github.com/agentworker/worker/frontdoor/natsservice"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/taskt"
 )
 
 // TestApprovals: a client sees what waits, and its answer counts once.
 func TestApprovals(t *testing.T) {
 	e := newEnv(t, doortest.Asking, natsservice.Options{})
-	list := func() []store.Approval {
-		return decode[struct{ Approvals []store.Approval }](t, e.request("agents.v1.ws.service.approvals", "", nil).Data).Approvals
+	list := func() []approval.Approval {
+		return decode[struct{ Approvals []approval.Approval }](t, e.request("agents.v1.ws.service.approvals", "", nil).Data).Approvals
 	}
 	if got := list(); got == nil || len(got) != 0 {
 		t.Errorf("approvals %v, want an empty list", got)
@@ -42,7 +42,7 @@ func TestApprovals(t *testing.T) {
 		go func() {
 			replies <- e.request(taskSubject, `{"description":"d","prompt":"p","agentType":"general"}`, nil)
 		}()
-		var waits []store.Approval
+		var waits []approval.Approval
 		for deadline := time.Now().Add(time.Minute); len(waits) == 0 && time.Now().Before(deadline); {
 			waits = list()
 		}
@@ -50,7 +50,7 @@ func TestApprovals(t *testing.T) {
 			t.Fatalf("approvals %+v, want one of touch", waits)
 		}
 		body := `{"approvalId":"` + waits[0].ID + `","approve":` + tt.approve + `,"feedback":"not today"}`
-		if got := decode[store.Approval](t, e.request("agents.v1.ws.service.answer", body, nil).Data); string(got.Outcome) != tt.outcome {
+		if got := decode[approval.Approval](t, e.request("agents.v1.ws.service.answer", body, nil).Data); string(got.Outcome) != tt.outcome {
 			t.Errorf("answered %s: %+v", tt.approve, got)
 		}
 		if msg := e.request("agents.v1.ws.service.answer", body, nil); msg.Header.Get(micro.ErrorCodeHeader) != "409" {

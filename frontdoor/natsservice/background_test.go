@@ -5,7 +5,7 @@ import (
 
 	"github.com/agentworker/worker/eventbus/natstest"
 	"github.com/agentworker/worker/frontdoor/natsservice"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/control"
 )
@@ -27,7 +27,7 @@ func TestBackgroundFull(t *testing.T) {
 	}
 	close(g.open)
 	waited := decode[control.Waited](t, e.request("agents.v1.ws.service.task_wait", `{"sessionId": "`+first.SessionID+`"}`, nil).Data)
-	if len(waited.Results) != 1 || waited.Results[0].Status != store.Completed {
+	if len(waited.Results) != 1 || waited.Results[0].Status != record.Completed {
 		t.Errorf("the first: %+v", waited)
 	}
 }

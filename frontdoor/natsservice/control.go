@@ -8,13 +8,13 @@ import (
 	"github.com/nats-io/nats.go/micro"
 
 	"github.com/agentworker/worker/frontdoor/internal/caller"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt/control"
 	"github.com/agentworker/worker/taskt/upkeep"
 )
 
 // client is who calls: the server has admitted it, and does not tell who it is.
-var client = caller.By{Text: "a NATS client", Person: store.Unknown}
+var client = caller.By{Text: "a NATS client", Person: record.Unknown}
 
 // control makes a call of an operation.
 func (s *Service) control(op *control.Operation, from micro.Request) {

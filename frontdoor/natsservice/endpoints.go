@@ -6,7 +6,7 @@ import (
 	"github.com/nats-io/nats.go/micro"
 
 	"github.com/agentworker/worker/frontdoor/internal/caller"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/control"
 	"github.com/agentworker/worker/taskt/input"
@@ -57,7 +57,7 @@ func (s *Service) endpoints() []endpoint {
 	return append(all,
 		endpoint{"agents", "Lists the agents that task may call", nothing, control.SchemaOf[offered](), s.agents},
 		endpoint{"approvals", "Lists the tool calls that wait for an answer, the oldest first", nothing, control.SchemaOf[caller.PendingApprovals](), s.approvals},
-		endpoint{"answer", "Answers a tool call that waits", json.RawMessage(answerSchema), control.SchemaOf[store.Approval](), s.resolve},
+		endpoint{"answer", "Answers a tool call that waits", json.RawMessage(answerSchema), control.SchemaOf[approval.Approval](), s.resolve},
 	)
 }
 

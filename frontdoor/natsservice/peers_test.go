@@ -11,7 +11,7 @@ import (
 	"github.com/agentworker/worker/eventbus/natstest"
 	"github.com/agentworker/worker/frontdoor/natsservice"
 	"github.com/agentworker/worker/model"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -83,7 +83,7 @@ func TestCapacity(t *testing.T) {
 		close(d.open)
 	}
 	for range workers*slots + extra {
-		if doc := decode[taskt.Document](t, (<-replies).Data); doc.Status != store.Completed {
+		if doc := decode[taskt.Document](t, (<-replies).Data); doc.Status != record.Completed {
 			t.Errorf("document %+v", doc)
 		}
 	}
@@ -125,7 +125,7 @@ func TestWaitingShutdown(t *testing.T) {
 		switch {
 		case msg.Header.Get("Nats-Service-Error-Code") == "503":
 			sent++
-		case decode[taskt.Document](t, msg.Data).Status == store.Cancelled:
+		case decode[taskt.Document](t, msg.Data).Status == record.Cancelled:
 			cancelled++
 		}
 	}

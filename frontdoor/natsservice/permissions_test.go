@@ -16,7 +16,8 @@ import (
 	"github.com/agentworker/worker/eventbus/natstest"
 	"github.com/agentworker/worker/frontdoor/internal/doortest"
 	"github.com/agentworker/worker/frontdoor/natsservice"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/approval"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -125,7 +126,7 @@ func TestPermissions(t *testing.T) {
 	if err != nil || !strings.Contains(string(msg.Data), "did not match filtered subject") {
 		t.Errorf("a consumer with two filters: %v %s", err, msg.Data)
 	}
-	if r, err := shop.sessions.Get(t.Context(), doc.SessionID); err != nil || r.Status != store.Completed {
+	if r, err := shop.sessions.Index.Get(t.Context(), doc.SessionID); err != nil || r.Status != record.Completed {
 		t.Errorf("the session after all that: %+v, %v", r, err)
 	}
 }
@@ -146,7 +147,7 @@ func checkLogins(t *testing.T, url string) {
 }
 
 // approvedTask makes a task call, whose approval the approver answers.
-func approvedTask(t *testing.T, client, approver *natsClient) (doc taskt.Document, approval string) {
+func approvedTask(t *testing.T, client, approver *natsClient) (doc taskt.Document, asked string) {
 	t.Helper()
 	live, err := client.SubscribeSync("agents.v1.shop.events.>")
 	if err != nil {
@@ -175,7 +176,7 @@ func approvedTask(t *testing.T, client, approver *natsClient) (doc taskt.Documen
 	if err != nil {
 		t.Fatal(err)
 	}
-	waits := decode[struct{ Approvals []store.Approval }](t, msg.Data).Approvals
+	waits := decode[struct{ Approvals []approval.Approval }](t, msg.Data).Approvals
 	if len(waits) != 1 {
 		t.Fatalf("approvals %s", msg.Data)
 	}
@@ -183,7 +184,7 @@ func approvedTask(t *testing.T, client, approver *natsClient) (doc taskt.Documen
 		t.Fatal(err)
 	}
 	doc = decode[taskt.Document](t, (<-replies).Data)
-	if doc.Status != store.Completed || !strings.Contains(doc.Text, "touched") {
+	if doc.Status != record.Completed || !strings.Contains(doc.Text, "touched") {
 		t.Errorf("document %+v", doc)
 	}
 	return doc, waits[0].ID

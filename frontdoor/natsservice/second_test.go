@@ -12,7 +12,8 @@ import (
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/frontdoor/internal/doortest"
 	"github.com/agentworker/worker/frontdoor/natsservice"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/approval"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -24,18 +25,18 @@ func TestSecondPerson(t *testing.T) {
 	if !strings.Contains(doc.Text, "not known who has asked") {
 		t.Errorf("%+v", doc)
 	}
-	a := &store.Approval{
-		ID: store.NewID("apr"), SessionID: "ses_x", Path: event.Path{}.Child("ses_x", "general"), Tool: "touch", CreatedAt: time.Now(), ExpiresAt: time.Now().Add(time.Hour),
-		SecondPerson: &store.SecondPerson{Rule: "touch", AskedBy: []store.Person{store.Owner}},
+	a := &approval.Approval{
+		ID: record.NewID("apr"), SessionID: "ses_x", Path: event.Path{}.Child("ses_x", "general"), Tool: "touch", CreatedAt: time.Now(), ExpiresAt: time.Now().Add(time.Hour),
+		SecondPerson: &approval.SecondPerson{Rule: "touch", AskedBy: []record.Person{record.Owner}},
 	}
-	if err := e.sessions.OpenApproval(t.Context(), a); err != nil {
+	if err := e.sessions.Approvals.Open(t.Context(), a); err != nil {
 		t.Fatal(err)
 	}
 	msg := e.request("agents.v1.ws.service.answer", `{"approvalId":"`+a.ID+`","approve":true}`, nil)
 	if msg.Header.Get(micro.ErrorCodeHeader) != "403" || !strings.Contains(string(msg.Data), "second_person") {
 		t.Errorf("approved: %v %s", msg.Header, msg.Data)
 	}
-	if now, err := e.sessions.Approval(t.Context(), a.ID); err != nil || !now.Pending() {
+	if now, err := e.sessions.Approvals.Get(t.Context(), a.ID); err != nil || !now.Pending() {
 		t.Errorf("%+v, %v", now, err)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/nats-io/nats.go/micro"
 
 	"github.com/agentworker/worker/frontdoor/natsservice"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -21,12 +21,12 @@ func TestTask(t *testing.T) {
 	e := newEnv(t, answer("found it\n"), natsservice.Options{})
 	msg := e.request(taskSubject, call, nil)
 	doc := decode[taskt.Document](t, msg.Data)
-	if len(msg.Header) > 0 || doc.Type != "task_result" || doc.Agent != "explore" || doc.Status != store.Completed || doc.Text != "found it\n" ||
+	if len(msg.Header) > 0 || doc.Type != "task_result" || doc.Agent != "explore" || doc.Status != record.Completed || doc.Text != "found it\n" ||
 		doc.Result != "<task_result agent=\"explore\">\nfound it\n</task_result>" || doc.SessionID == "" || doc.ParentID == "" {
 		t.Errorf("%v %s", msg.Header, msg.Data)
 	}
 	for _, id := range []string{doc.SessionID, doc.ParentID} {
-		if r, err := e.sessions.Get(t.Context(), id); err != nil || r.Status != store.Completed {
+		if r, err := e.sessions.Index.Get(t.Context(), id); err != nil || r.Status != record.Completed {
 			t.Errorf("session %s: %+v, %v", id, r, err)
 		}
 	}
@@ -36,7 +36,7 @@ func TestTask(t *testing.T) {
 func TestFailedTask(t *testing.T) {
 	e := newEnv(t, answer(""), natsservice.Options{})
 	msg := e.request(taskSubject, call, nil)
-	if doc := decode[taskt.Document](t, msg.Data); doc.Type != "task_error" || doc.Status != store.Failed || doc.Error == "" || len(msg.Header) > 0 {
+	if doc := decode[taskt.Document](t, msg.Data); doc.Type != "task_error" || doc.Status != record.Failed || doc.Error == "" || len(msg.Header) > 0 {
 		t.Errorf("%v %s", msg.Header, msg.Data)
 	}
 }
@@ -167,7 +167,7 @@ func TestFollow(t *testing.T) {
 	if doc.ParentID != opened.RootSessionID {
 		t.Errorf("announced %s, the root is %s", opened.RootSessionID, doc.ParentID)
 	}
-	record, err := e.sessions.Get(t.Context(), opened.RootSessionID)
+	record, err := e.sessions.Index.Get(t.Context(), opened.RootSessionID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,7 +229,7 @@ func TestErrors(t *testing.T) {
 	if doc := decode[taskt.Document](t, e.request(taskSubject, call, nil).Data); doc.Type != "task_result" {
 		t.Errorf("a good call after them: %+v", doc)
 	}
-	records, err := e.sessions.List(t.Context())
+	records, err := e.sessions.Index.List(t.Context())
 	if err != nil || len(records) != 2 {
 		t.Errorf("%d sessions, %v, want those of the good call", len(records), err)
 	}
@@ -279,19 +279,19 @@ func TestShutdown(t *testing.T) {
 	}
 	for range calls {
 		msg := <-replies
-		if doc := decode[taskt.Document](t, msg.Data); doc.Type != "task_error" || doc.Status != store.Cancelled {
+		if doc := decode[taskt.Document](t, msg.Data); doc.Type != "task_error" || doc.Status != record.Cancelled {
 			t.Errorf("%v %s", msg.Header, msg.Data)
 		}
 	}
 	if _, err := e.client.Request(taskSubject, []byte(call), time.Minute); !errors.Is(err, nats.ErrNoResponders) {
 		t.Errorf("after the end: %v, want no responders", err)
 	}
-	records, err := e.sessions.List(t.Context())
+	records, err := e.sessions.Index.List(t.Context())
 	if err != nil || len(records) != 2*calls {
 		t.Fatal(len(records), err)
 	}
 	for _, r := range records {
-		if r.Status != store.Cancelled {
+		if r.Status != record.Cancelled {
 			t.Errorf("session %s is %s", r.ID, r.Status)
 		}
 	}

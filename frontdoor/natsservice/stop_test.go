@@ -7,7 +7,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/agentworker/worker/frontdoor/natsservice"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/control"
 )
@@ -19,7 +19,7 @@ func TestStop(t *testing.T) {
 	replies := make(chan *nats.Msg, 1)
 	go func() { replies <- e.request(taskSubject, call, nil) }()
 	<-g.started
-	records, err := e.sessions.List(t.Context())
+	records, err := e.sessions.Index.List(t.Context())
 	if err != nil || len(records) != 2 {
 		t.Fatalf("sessions %v, %v", records, err)
 	}
@@ -28,13 +28,13 @@ func TestStop(t *testing.T) {
 		if r.ParentID == "" {
 			continue
 		}
-		got, err := other.sessions.Stop(t.Context(), r.ID, "alice")
-		if err != nil || got.Status != store.Cancelled || !got.Closed {
+		got, err := other.sessions.Recovery.Stop(t.Context(), r.ID, "alice")
+		if err != nil || got.Status != record.Cancelled || !got.Closed {
 			t.Errorf("stopped: %+v, %v", got, err)
 		}
 	}
 	var doc taskt.Document
-	if err := json.Unmarshal((<-replies).Data, &doc); err != nil || doc.Status != store.Cancelled {
+	if err := json.Unmarshal((<-replies).Data, &doc); err != nil || doc.Status != record.Cancelled {
 		t.Errorf("answer %+v, %v", doc, err)
 	}
 }
@@ -50,17 +50,17 @@ func TestControl(t *testing.T) {
 		return e.request("agents.v1.ws.service."+operation, args, nil)
 	}
 	list := decode[control.List](t, ask("task_list", "").Data)
-	if list.Total != 1 || list.Sessions[0].Status != store.Running {
+	if list.Total != 1 || list.Sessions[0].Status != record.Running {
 		t.Fatalf("list %+v", list)
 	}
 	id := list.Sessions[0].SessionID
 	if msg := ask("task_result", `{"sessionId": "`+id+`"}`); msg.Header.Get("Nats-Service-Error-Code") != "409" {
 		t.Errorf("the result of one that runs: %v %s", msg.Header, msg.Data)
 	}
-	if stopped := decode[control.Stopped](t, ask("task_stop", `{"sessionId": "`+id+`"}`).Data); stopped.Sessions[0].Status != store.Cancelled {
+	if stopped := decode[control.Stopped](t, ask("task_stop", `{"sessionId": "`+id+`"}`).Data); stopped.Sessions[0].Status != record.Cancelled {
 		t.Errorf("stopped %+v", stopped)
 	}
-	if waited := decode[control.Waited](t, ask("task_wait", `{"sessionId": "`+id+`"}`).Data); waited.Results[0].Status != store.Cancelled {
+	if waited := decode[control.Waited](t, ask("task_wait", `{"sessionId": "`+id+`"}`).Data); waited.Results[0].Status != record.Cancelled {
 		t.Errorf("waited %+v", waited)
 	}
 	if doc := decode[taskt.Document](t, (<-replies).Data); doc.Error != "the task was cancelled: stopped by a NATS client" {

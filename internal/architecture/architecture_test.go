@@ -77,7 +77,7 @@ var mayImport = map[string][]string{
 	"session/audit":        {"eventbus", "eventbus/event", "permission"},
 	"session/conversation": {"model"},
 	"session/gate":         {"session/store", "eventbus/event", "model", "permission", "permission/shell", "policy", "tool"},
-	"session/inbox":        {"session/store"},
+	"session/inbox":        {"session/record", "session/requests"},
 	"session/journal":      {"session/lease", "session/lifetime", "session/masking", "session/store", "eventbus", "eventbus/event", "model"},
 	"session/lease":        {"eventbus"},
 	"session/lifetime":     nil,
@@ -85,22 +85,34 @@ var mayImport = map[string][]string{
 	"session/masking":      {"eventbus/event", "model"},
 	"session/models":       {"model"},
 	"session/notes":        {"session/store", "eventbus/event", "permission", "tool"},
-	"session/requests":     {"session/store"},
 	"session/toolcall":     {"session/audit", "session/gate", "session/inbox", "session/journal", "session/lifetime", "session/masking", "session/store", "eventbus/event", "model", "permission", "tool"},
-	"session/store":        {"session/lease", "session/masking", "eventbus", "eventbus/event", "model"}, // below what runs sessions
-	"taskt/conversation":   {"agentdefs", "taskt", "session", "session/store"},                          // a person's, by 'worker run -i', the page and ACP
-	"taskt/instructions":   nil,
-	"taskt/memory":         {"permission", "tool"},
-	"taskt/planexit":       {"permission", "tool"},
-	"taskt/route":          {"session"},
-	"taskt/slots":          nil,
-	"taskt/input":          {"agentdefs", "session/conversation", "tool", "internal/spendlimit"},
-	"taskt/offer":          {"agentdefs", "tool", "taskt/input"},
-	"taskt/workdir":        {"eventbus/event", "permission", "permission/glob", "tool", "internal/worktree"},
-	"taskt/budget":         {"session", "session/store", "eventbus/event", "model", "internal/spendlimit"},
-	"taskt/control":        {"session", "session/store", "eventbus/event", "model", "tool", "permission", "taskt/report"},
-	"taskt/upkeep":         {"session", "session/store", "internal/worktree", "taskt/control"},
-	"taskt/report":         {"session/store", "eventbus/event"},
+
+	// What is stored of sessions, below what runs them: each may import those above it in this list.
+	"session/record":     {"eventbus/event", "model"},
+	"session/log":        {"session/masking", "session/record", "eventbus/event", "model"}, // it knows no store
+	"session/index":      {"session/log", "session/record", "eventbus", "eventbus/event"},
+	"session/approval":   {"session/index", "session/record", "eventbus", "eventbus/event"},
+	"session/transcript": {"session/index", "session/log", "session/record", "eventbus", "eventbus/event", "model"},
+	"session/outcome":    {"session/index", "session/log", "session/record", "session/transcript", "eventbus"},
+	"session/requests":   {"session/index", "session/outcome", "session/record", "eventbus", "eventbus/event"},
+	"session/integrity":  {"session/approval", "session/index", "session/lease", "session/log", "session/record", "eventbus", "eventbus/event"},
+	"session/retention":  {"session/approval", "session/index", "session/log", "session/record", "eventbus", "eventbus/event"},
+	"session/recovery":   {"session/approval", "session/index", "session/lease", "session/log", "session/outcome", "session/record", "session/requests", "eventbus", "eventbus/event", "model"},
+	"session/store":      {"session/lease", "eventbus"},
+
+	"taskt/conversation": {"agentdefs", "taskt", "session", "session/store"}, // a person's, by 'worker run -i', the page and ACP
+	"taskt/instructions": nil,
+	"taskt/memory":       {"permission", "tool"},
+	"taskt/planexit":     {"permission", "tool"},
+	"taskt/route":        {"session"},
+	"taskt/slots":        nil,
+	"taskt/input":        {"agentdefs", "session/conversation", "tool", "internal/spendlimit"},
+	"taskt/offer":        {"agentdefs", "tool", "taskt/input"},
+	"taskt/workdir":      {"eventbus/event", "permission", "permission/glob", "tool", "internal/worktree"},
+	"taskt/budget":       {"session", "session/store", "eventbus/event", "model", "internal/spendlimit"},
+	"taskt/control":      {"session", "session/store", "eventbus/event", "model", "tool", "permission", "taskt/report"},
+	"taskt/upkeep":       {"session", "session/store", "internal/worktree", "taskt/control"},
+	"taskt/report":       {"session/store", "eventbus/event"},
 
 	"eventbus/internal/natsstore":            {"eventbus/internal/embedded", "eventbus/internal/oncelog", "eventbus/internal/storefiles"}, // below the bus: it knows no events
 	"eventbus/internal/embedded":             {"eventbus/internal/oncelog", "eventbus/internal/storefiles"},
@@ -132,7 +144,16 @@ var heavy = map[string]string{
 	"github.com/openai/openai-go/v3": "it registers the types of the whole API (20 MB)",
 }
 
+// stored are the packages that hold what is stored of sessions. Whoever may import
+// session/store, which opens them, may import them.
+var stored = []string{"session/approval", "session/index", "session/integrity", "session/log", "session/outcome", "session/record", "session/recovery", "session/requests", "session/retention", "session/transcript"}
+
 func init() {
+	for pkg, may := range mayImport {
+		if pkg == "session/store" || slices.Contains(may, "session/store") {
+			mayImport[pkg] = append(may, stored...)
+		}
+	}
 	for _, leaf := range leaves {
 		mayImport[leaf] = nil
 	}

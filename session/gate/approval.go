@@ -3,7 +3,7 @@ package gate
 import (
 	"context"
 
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/approval"
 )
 
 // Request is a tool call that waits for somebody's answer.
@@ -19,29 +19,29 @@ type Request struct {
 	AlwaysPatterns []string // what "always" would allow
 
 	// SecondPerson says who may approve the call; nil means whoever is asked.
-	SecondPerson *store.SecondPerson
+	SecondPerson *approval.SecondPerson
 }
 
 // Approver answers approval requests. Approve may block until ctx ends; an error denies the
 // call. It is safe for concurrent use.
 type Approver interface {
-	Approve(ctx context.Context, req *Request) (store.Answer, error)
+	Approve(ctx context.Context, req *Request) (approval.Answer, error)
 }
 
 // ApproverFunc is a function as an [Approver].
-type ApproverFunc func(ctx context.Context, req *Request) (store.Answer, error)
+type ApproverFunc func(ctx context.Context, req *Request) (approval.Answer, error)
 
 // Approve implements [Approver].
-func (f ApproverFunc) Approve(ctx context.Context, req *Request) (store.Answer, error) {
+func (f ApproverFunc) Approve(ctx context.Context, req *Request) (approval.Answer, error) {
 	return f(ctx, req)
 }
 
 // Recorded is a function as an [Approver] that replays the answers of an earlier run. Nobody
 // sits there.
-type Recorded func(ctx context.Context, req *Request) (store.Answer, error)
+type Recorded func(ctx context.Context, req *Request) (approval.Answer, error)
 
 // Approve implements [Approver].
-func (f Recorded) Approve(ctx context.Context, req *Request) (store.Answer, error) {
+func (f Recorded) Approve(ctx context.Context, req *Request) (approval.Answer, error) {
 	return f(ctx, req)
 }
 
@@ -51,8 +51,8 @@ var AlwaysYes Approver = alwaysYes{}
 type alwaysYes struct{}
 
 // Approve implements [Approver].
-func (alwaysYes) Approve(context.Context, *Request) (store.Answer, error) {
-	return store.Answer{Verdict: store.ApproveOnce, By: "the caller"}, nil
+func (alwaysYes) Approve(context.Context, *Request) (approval.Answer, error) {
+	return approval.Answer{Verdict: approval.ApproveOnce, By: "the caller"}, nil
 }
 
 // Sits reports whether an approver asks a person who sits there.

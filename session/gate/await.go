@@ -6,7 +6,8 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/eventbus/event"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/approval"
+	"github.com/agentworker/worker/session/record"
 )
 
 // recheckEvery is how often a waiting call is decided on again, in case another process or a
@@ -27,16 +28,16 @@ type Question struct {
 // Answers are the stored answers to a question. The first one counts.
 type Answers interface {
 	// Await waits for an answer that somebody else stores.
-	Await(ctx context.Context) (*store.Approval, error)
+	Await(ctx context.Context) (*approval.Approval, error)
 
 	// Resolve stores an answer, and returns the approval with the one that counts.
-	Resolve(outcome event.ApprovalOutcome, answer store.Answer) (*store.Approval, error)
+	Resolve(outcome event.ApprovalOutcome, answer approval.Answer) (*approval.Approval, error)
 }
 
 // Await returns the approval with the answer that counts. Answers come from the question's
 // approver, and from others who store one. Rules answer once they allow the call, as allowed
 // reports. Await returns when everything that it has started has ended.
-func (p *Policy) Await(ctx context.Context, q *Question, allowed func() bool) (*store.Approval, error) {
+func (p *Policy) Await(ctx context.Context, q *Question, allowed func() bool) (*approval.Approval, error) {
 	waiting, stop := context.WithCancel(ctx)
 	var askers sync.WaitGroup
 	defer askers.Wait()
@@ -45,7 +46,7 @@ func (p *Policy) Await(ctx context.Context, q *Question, allowed func() bool) (*
 	resolve := q.Answers.Resolve
 	// The first one stores the answer; all learn of it here.
 	type outcome struct {
-		answered *store.Approval
+		answered *approval.Approval
 		err      error
 	}
 	outcomes := make(chan outcome, 2)
@@ -60,7 +61,7 @@ func (p *Policy) Await(ctx context.Context, q *Question, allowed func() bool) (*
 			case waiting.Err() != nil:
 				return
 			case err != nil: // nobody sits there any more
-				answered, err := resolve(event.Cancelled, store.Answer{Feedback: err.Error()})
+				answered, err := resolve(event.Cancelled, approval.Answer{Feedback: err.Error()})
 				outcomes <- outcome{answered, err}
 				return
 			}
@@ -78,18 +79,18 @@ func (p *Policy) Await(ctx context.Context, q *Question, allowed func() bool) (*
 		select {
 		case o := <-outcomes:
 			if o.err != nil && ctx.Err() != nil {
-				return resolve(event.Cancelled, store.Answer{})
+				return resolve(event.Cancelled, approval.Answer{})
 			}
 			return o.answered, o.err
 		case <-ctx.Done():
-			return resolve(event.Cancelled, store.Answer{})
+			return resolve(event.Cancelled, approval.Answer{})
 		case <-expiry.C:
-			return resolve(event.Expired, store.Answer{})
+			return resolve(event.Expired, approval.Answer{})
 		case <-recheck:
 		case <-look.C:
 		}
 		if allowed() {
-			return resolve(event.Approved, store.Answer{Verdict: store.ApproveOnce, By: ByRules, As: store.TheRules})
+			return resolve(event.Approved, approval.Answer{Verdict: approval.ApproveOnce, By: ByRules, As: record.TheRules})
 		}
 	}
 }

@@ -9,15 +9,16 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
+	"github.com/agentworker/worker/session/requests"
 )
 
 // Message is a message to a session's model.
 type Message struct {
 	ID, Text string
-	By       store.Person // whoever has sent it; empty means that it reports on background work
+	By       record.Person // whoever has sent it; empty means that it reports on background work
 
-	Assignment *store.Assignment // the change of the session's task that it tells of; nil means none
+	Assignment *requests.Assignment // the change of the session's task that it tells of; nil means none
 }
 
 // InterruptedError is why a step of a session ended: its model is to read a message first. It
@@ -91,7 +92,7 @@ func (b *Inbox) Notify(m Message, record func()) {
 
 // Send takes a message that somebody has sent. With interrupt it ends the step that runs,
 // and replaces the messages that were sent before and not read. The error is
-// [store.ErrEnded] if the session ends, or [store.ErrConcludes].
+// [record.ErrEnded] if the session ends, or [requests.ErrConcludes].
 func (b *Inbox) Send(m Message, interrupt bool) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -99,12 +100,12 @@ func (b *Inbox) Send(m Message, interrupt bool) error {
 	case b.known[m.ID]:
 		return nil
 	case b.ending:
-		return store.ErrEnded
+		return record.ErrEnded
 	case b.closed:
-		return store.ErrConcludes
+		return requests.ErrConcludes
 	}
 	b.known[m.ID] = true
-	m.By = cmp.Or(m.By, store.Unknown)
+	m.By = cmp.Or(m.By, record.Unknown)
 	if interrupt {
 		rest := slices.DeleteFunc(b.messages, func(m Message) bool { return m.By != "" })
 		b.messages = append([]Message{m}, rest...)
@@ -172,13 +173,13 @@ func (b *Inbox) Await(ctx context.Context, idle func()) (bool, error) {
 	}
 }
 
-// Enter counts work that begins in the background. It returns [store.ErrEnded] if the session
+// Enter counts work that begins in the background. It returns [record.ErrEnded] if the session
 // ends. Leave follows.
 func (b *Inbox) Enter() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.ending {
-		return store.ErrEnded
+		return record.ErrEnded
 	}
 	b.running++
 	b.works.Add(1)

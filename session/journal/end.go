@@ -9,16 +9,17 @@ import (
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/model"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/log"
+	"github.com/agentworker/worker/session/record"
 )
 
 // BeginEnd reserves the end of the session for the caller. A session ends once: later calls
-// return [store.ErrEnded].
+// return [record.ErrEnded].
 func (j *Journal) BeginEnd() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.ending {
-		return fmt.Errorf("session %s: %w", j.ID, store.ErrEnded)
+		return fmt.Errorf("session %s: %w", j.ID, record.ErrEnded)
 	}
 	j.ending = true
 	return nil
@@ -28,9 +29,9 @@ func (j *Journal) BeginEnd() error {
 // before. acts says that the session's tools could have changed something. If events could
 // not be stored, the session has failed whatever status says, and End returns why. The same
 // error comes if the end is not stored in time, though it may be stored later.
-func (j *Journal) End(status store.Status, why error, acts bool) error {
+func (j *Journal) End(status record.Status, why error, acts bool) error {
 	incomplete := j.endAs(status, why, acts)
-	if incomplete == nil || errors.Is(incomplete, store.ErrEnded) {
+	if incomplete == nil || errors.Is(incomplete, record.ErrEnded) {
 		return incomplete
 	}
 	j.Fail(incomplete)
@@ -39,8 +40,8 @@ func (j *Journal) End(status store.Status, why error, acts bool) error {
 		j.leave()
 		return incomplete
 	}
-	if status == store.Completed {
-		status, why = store.Failed, incomplete
+	if status == record.Completed {
+		status, why = record.Failed, incomplete
 	}
 	if err := j.endAgain(p.Stored(), status, why, acts); err != nil {
 		// A sweep of this process will find that the end is missing, and store it when the
@@ -53,7 +54,7 @@ func (j *Journal) End(status store.Status, why error, acts bool) error {
 }
 
 // EndLater leaves the session's end to the sweeps, with that of the sessions below it.
-func (j *Journal) EndLater(status store.Status, why error) {
+func (j *Journal) EndLater(status record.Status, why error) {
 	j.setEnd(status, why)
 	j.Index()
 	j.p.Lost(Lost{Journal: j})
@@ -63,7 +64,7 @@ func (j *Journal) EndLater(status store.Status, why error) {
 // its way is stored, or given up.
 func (j *Journal) leave() { j.p.Lost(Lost{Journal: j, stream: j.publisher()}) }
 
-func (j *Journal) setEnd(status store.Status, why error) {
+func (j *Journal) setEnd(status record.Status, why error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.record.End(status, why, time.Now().UTC())
@@ -74,7 +75,7 @@ const opening = 3
 
 // endAgain ends a session whose stream the store has failed. So many entries are known to be
 // stored; there may be more.
-func (j *Journal) endAgain(stored uint64, status store.Status, why error, acts bool) error {
+func (j *Journal) endAgain(stored uint64, status record.Status, why error, acts bool) error {
 	j.mu.Lock()
 	j.shown = "" // it may be among what was not stored
 	j.mu.Unlock()
@@ -102,7 +103,7 @@ func (j *Journal) endAgain(stored uint64, status store.Status, why error, acts b
 func (j *Journal) started() error {
 	ctx, cancel := j.StoreContext()
 	defer cancel()
-	state, err := j.p.Store.State(ctx, j.Path)
+	state, err := j.p.Store.Index.State(ctx, j.Path)
 	if err == nil && !state.Started {
 		err = fmt.Errorf("nothing is stored of session %s", j.ID)
 	}
@@ -111,21 +112,21 @@ func (j *Journal) started() error {
 
 // endAs ends the session in one wait, for its session_end. The store has that event behind
 // everything that is on its way. If two processes end a session, the first session_end
-// wins, and the other process gets [store.ErrEnded].
-func (j *Journal) endAs(status store.Status, why error, acts bool) error {
+// wins, and the other process gets [record.ErrEnded].
+func (j *Journal) endAs(status record.Status, why error, acts bool) error {
 	if j.claimed.Load() {
 		return &ClaimedError{j.ID, j.Record().Status}
 	}
 	j.setEnd(status, why)
 	j.mu.Lock()
-	j.record.Work.Idle = status == store.Completed && j.parent != nil && j.record.Work.ToolCalls == 0 && acts
-	ended := j.record.EndedEntry()
+	j.record.Work.Idle = status == record.Completed && j.parent != nil && j.record.Work.ToolCalls == 0 && acts
+	ended := log.EndedEntry(&j.record)
 	j.mu.Unlock()
 	switch status {
-	case store.Failed, store.TimedOut:
+	case record.Failed, record.TimedOut:
 		j.Status(event.StatusError)
 		j.Publish(errorEvent(status, why))
-	case store.Cancelled, store.Interrupted:
+	case record.Cancelled, record.Interrupted:
 		j.Status(event.StatusAborted)
 	}
 	j.Append(ended)
@@ -145,7 +146,7 @@ func (j *Journal) endAs(status store.Status, why error, acts bool) error {
 	return nil
 }
 
-func errorEvent(status store.Status, why error) event.Error {
+func errorEvent(status record.Status, why error) event.Error {
 	ev := event.Error{Code: string(status), Message: string(status)}
 	if why != nil {
 		ev.Message = errtext.Of(why)

@@ -11,9 +11,12 @@ import (
 
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/session/index"
 	"github.com/agentworker/worker/session/lease"
 	"github.com/agentworker/worker/session/lifetime"
+	"github.com/agentworker/worker/session/log"
 	"github.com/agentworker/worker/session/masking"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/session/store"
 )
 
@@ -21,7 +24,7 @@ import (
 type Process struct {
 	Bus    *eventbus.Bus
 	Store  *store.Store
-	Index  *store.Index
+	Index  *index.Writer
 	Keeper *lease.Keeper
 	BootID string
 	Log    *slog.Logger
@@ -50,7 +53,7 @@ type Journal struct {
 
 	mu     sync.Mutex
 	stream *eventbus.Publisher // nil means nothing is published yet
-	record store.Record
+	record record.Record
 	shown  event.Status // the last status that was published
 	ending bool         // End has been called
 	broken error        // why nothing more can be stored
@@ -58,7 +61,7 @@ type Journal struct {
 
 // New returns the journal of a session with this record. Nothing is stored before
 // [Journal.Begin] or [Journal.Continue].
-func New(p *Process, parent *Journal, life *lifetime.Life, record store.Record) *Journal {
+func New(p *Process, parent *Journal, life *lifetime.Life, record record.Record) *Journal {
 	return &Journal{ID: record.ID, Path: record.Path, p: p, parent: parent, life: life, record: record}
 }
 
@@ -124,7 +127,7 @@ func (j *Journal) Publish(ev event.Event) {
 	}
 	shown, differs := masking.Event(ev)
 	if differs {
-		if unmasked, needed := store.WholeEntry(ev); needed {
+		if unmasked, needed := log.UnmaskedEntry(ev); needed {
 			j.Append(unmasked)
 		}
 	}
@@ -132,7 +135,7 @@ func (j *Journal) Publish(ev event.Event) {
 }
 
 // Append hands an entry that is no event to the stream.
-func (j *Journal) Append(entry store.LogEntry) {
+func (j *Journal) Append(entry log.Entry) {
 	if !j.claimed.Load() {
 		j.Fail(entry.AppendTo(j.life.Context(), j.publisher()))
 	}
@@ -141,7 +144,7 @@ func (j *Journal) Append(entry store.LogEntry) {
 // Fail notes an error of the store, after which the session can't work. It ignores nil, and
 // errors which only say that the session has ended.
 func (j *Journal) Fail(err error) {
-	if err == nil || errors.Is(err, store.ErrEnded) {
+	if err == nil || errors.Is(err, record.ErrEnded) {
 		return
 	}
 	j.mu.Lock()
@@ -149,7 +152,7 @@ func (j *Journal) Fail(err error) {
 		ending := j.ending
 		j.mu.Unlock()
 		if !ending {
-			j.LoseTo(store.Interrupted)
+			j.LoseTo(record.Interrupted)
 		}
 		return
 	}

@@ -7,20 +7,20 @@ import (
 
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/session/lease"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 )
 
 // ClaimedError says that another process has ended or resumed the session, because this process
-// seemed to have died. It is a [store.ErrEnded].
+// seemed to have died. It is a [record.ErrEnded].
 type ClaimedError struct {
 	SessionID string
-	Status    store.Status // with which it was ended; any other status means that it was resumed
+	Status    record.Status // with which it was ended; any other status means that it was resumed
 }
 
 func (e *ClaimedError) Error() string {
 	what := "is " + string(e.Status) + ": another process has ended it"
 	switch {
-	case e.Status == store.Cancelled:
+	case e.Status == record.Cancelled:
 		return fmt.Sprintf("session %s was stopped, and ended in place of this process, which did not end it in time", e.SessionID)
 	case !e.Status.Ended():
 		what = "is another process's now, which goes on with it"
@@ -28,8 +28,8 @@ func (e *ClaimedError) Error() string {
 	return fmt.Sprintf("session %s %s, since this one gave no sign of life for %s or more (stopped, asleep, or cut off from the event store)", e.SessionID, what, lease.Time)
 }
 
-// Is reports whether target is [store.ErrEnded].
-func (e *ClaimedError) Is(target error) bool { return target == store.ErrEnded }
+// Is reports whether target is [record.ErrEnded].
+func (e *ClaimedError) Is(target error) bool { return target == record.ErrEnded }
 
 // Lost is a session that this process does not run any more, and whose end it does not know
 // to be stored.
@@ -43,9 +43,9 @@ type Lost struct {
 func (l Lost) Settled() bool { return l.stream == nil || l.stream.Err() != nil }
 
 // End returns what this process knows of the session's end.
-func (l Lost) End() *store.Record {
+func (l Lost) End() *record.Record {
 	if l.claimed {
-		return new(store.Record)
+		return new(record.Record)
 	}
 	r := l.Record()
 	return &r
@@ -53,7 +53,7 @@ func (l Lost) End() *store.Record {
 
 // Lose stops a session that another process has ended, as r says: nothing more of it is
 // published. It returns the [ClaimedError].
-func (j *Journal) Lose(r *store.Record) error {
+func (j *Journal) Lose(r *record.Record) error {
 	err := &ClaimedError{j.ID, r.Status}
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -70,7 +70,7 @@ func (j *Journal) Lose(r *store.Record) error {
 
 // LoseTo is Lose where nobody knows the record that the other process stores: it ends the
 // session as status.
-func (j *Journal) LoseTo(status store.Status) {
+func (j *Journal) LoseTo(status record.Status) {
 	r := j.Record()
 	r.Status = status
 	_ = j.Lose(&r) // whoever runs the session gets the error
@@ -78,7 +78,7 @@ func (j *Journal) LoseTo(status store.Status) {
 
 // LoseIfClaimed looks whether another process has ended the session.
 func (j *Journal) LoseIfClaimed(ctx context.Context) error {
-	r, err := j.p.Store.Taken(ctx, j.ID, j.p.BootID)
+	r, err := j.p.Store.Index.ClaimedFrom(ctx, j.ID, j.p.BootID)
 	if err == nil && r != nil {
 		_ = j.Lose(r) // whoever runs the session gets the error
 	}
@@ -87,13 +87,13 @@ func (j *Journal) LoseIfClaimed(ctx context.Context) error {
 
 // loseToOther takes over the end that another process has given the session.
 func (j *Journal) loseToOther(ctx context.Context) error {
-	state, err := j.p.Store.State(ctx, j.Path)
+	state, err := j.p.Store.Index.State(ctx, j.Path)
 	if err != nil {
-		return errors.Join(store.ErrEnded, err)
+		return errors.Join(record.ErrEnded, err)
 	}
 	if state.Record.ID == "" { // it could not begin: another process ends the session above
 		state.Record = j.Record()
-		state.Record.Status = store.Interrupted
+		state.Record.Status = record.Interrupted
 	}
 	return j.Lose(&state.Record)
 }
@@ -101,8 +101,8 @@ func (j *Journal) loseToOther(ctx context.Context) error {
 // owner is a journal as the owner of its record in the index.
 type owner struct{ j *Journal }
 
-// Taken implements [store.IndexOwner].
-func (o owner) Taken(r *store.Record) { _ = o.j.Lose(r) }
+// Claimed implements [index.Owner].
+func (o owner) Claimed(r *record.Record) { _ = o.j.Lose(r) }
 
-// Unstored implements [store.IndexOwner].
+// Unstored implements [index.Owner].
 func (o owner) Unstored(err error) { o.j.Fail(err) }

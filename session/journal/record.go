@@ -5,11 +5,11 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/eventbus/event"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 )
 
 // Record returns a copy of the session's record.
-func (j *Journal) Record() store.Record {
+func (j *Journal) Record() record.Record {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.record
@@ -23,8 +23,8 @@ func (j *Journal) Agent() string {
 }
 
 // Update changes the record, unless f fails. Others see the change a little later: see
-// [store.Index].
-func (j *Journal) Update(f func(*store.Record) error) error {
+// [index.Writer].
+func (j *Journal) Update(f func(*record.Record) error) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.claimed.Load() {
@@ -43,21 +43,21 @@ func (j *Journal) Update(f func(*store.Record) error) error {
 
 // Set is Update with what can't fail. It only returns a [ClaimedError], which the session's
 // next step gets anyway.
-func (j *Journal) Set(f func(*store.Record)) error {
-	return j.Update(func(r *store.Record) error {
+func (j *Journal) Set(f func(*record.Record)) error {
+	return j.Update(func(r *record.Record) error {
 		f(r)
 		return nil
 	})
 }
 
 // Become changes the session's state.
-func (j *Journal) Become(to store.Status) error {
-	return j.Update(func(r *store.Record) error { return r.Transition(to, nil, time.Now().UTC()) })
+func (j *Journal) Become(to record.Status) error {
+	return j.Update(func(r *record.Record) error { return r.Transition(to, nil, time.Now().UTC()) })
 }
 
 // PublishNoted publishes an event and notes it in the record, in the order of the log. Others
 // see the note with the next change of the record.
-func (j *Journal) PublishNoted(ev event.Event, note func(*store.Record)) {
+func (j *Journal) PublishNoted(ev event.Event, note func(*record.Record)) {
 	j.order.Lock()
 	defer j.order.Unlock()
 	j.Publish(ev)
@@ -68,7 +68,7 @@ func (j *Journal) PublishNoted(ev event.Event, note func(*store.Record)) {
 
 // Warn publishes a warning, and notes it in the record.
 func (j *Journal) Warn(text string) {
-	j.PublishNoted(event.Warning{Message: text}, func(r *store.Record) {
+	j.PublishNoted(event.Warning{Message: text}, func(r *record.Record) {
 		r.Warnings = append(r.Warnings[:len(r.Warnings):len(r.Warnings)], text)
 	})
 }

@@ -6,11 +6,11 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/internal/errtext"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/index"
 )
 
 const (
-	// brokenTimeout is [store.WriteTimeout] once the store has failed the session: the
+	// brokenTimeout is [index.WriteTimeout] once the store has failed the session: the
 	// store is tried once more, and not waited for.
 	brokenTimeout = time.Second
 
@@ -33,7 +33,7 @@ func (e *lateError) Error() string {
 func (e *lateError) Is(target error) bool { return target == context.DeadlineExceeded }
 
 // StoreContext bounds a write to the store, even if the session is stopped. It lasts for
-// [store.WriteTimeout]. While somebody waits for the session ([lifetime.Life.Waits]) it lasts
+// [index.WriteTimeout]. While somebody waits for the session ([lifetime.Life.Waits]) it lasts
 // for [eventbus.Bus.Patience].
 func (j *Journal) StoreContext() (context.Context, context.CancelFunc) {
 	if j.Err() != nil {
@@ -44,7 +44,7 @@ func (j *Journal) StoreContext() (context.Context, context.CancelFunc) {
 	var timer *time.Timer
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	timer = time.AfterFunc(store.WriteTimeout, func() {
+	timer = time.AfterFunc(index.WriteTimeout, func() {
 		if left := j.p.Bus.Health().Patience - j.p.Bus.Store().Waited(began); left > 0 && j.life.Waits() {
 			j.mu.Lock()
 			defer j.mu.Unlock()

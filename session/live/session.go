@@ -16,7 +16,7 @@ import (
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/model"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 )
 
 // Session is what one session does now. Texts that models and strangers have written are in it
@@ -55,7 +55,7 @@ type Session struct {
 	Failed    int // of ToolCalls
 	Usage     model.Usage
 	Budget    *event.Budget // nil means not known
-	Todo      *store.Progress
+	Todo      *record.Progress
 	Warnings  []string // the first ones
 
 	Created time.Time
@@ -153,7 +153,7 @@ func (s *Session) apply(e Event) bool {
 	case event.MovedToBackground:
 		s.Background = true
 	case event.Todo:
-		s.Todo = store.ProgressOf(ev)
+		s.Todo = record.ProgressOf(ev)
 	case event.Warning:
 		if len(s.Warnings) < maxWarnings {
 			s.Warnings = append(s.Warnings, line(ev.Message))
@@ -211,7 +211,7 @@ func (s *Session) end(as event.Status, at time.Time) {
 
 // put updates the session with its record. The record of a running session may be older than
 // the events, and counts where no event was applied.
-func (s *Session) put(r *store.Record) {
+func (s *Session) put(r *record.Record) {
 	s.stored = true
 	s.ID, s.ParentID, s.ParentMessageID, s.Path = r.ID, r.ParentID, r.ParentMessageID, r.Path
 	s.Agent, s.Model, s.Label = line(r.Agent), line(r.Model), line(cmp.Or(r.Label, r.Description))

@@ -9,7 +9,7 @@ import (
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 )
 
 // TestApply: what each event changes.
@@ -49,7 +49,7 @@ func TestApply(t *testing.T) {
 		{"stalled", []event.Event{event.Stalled{}}, Session{Status: event.StatusQueued, Stalled: true}},
 		{"not stalled any more", []event.Event{event.Stalled{}, event.Unknown{TypeName: "new"}}, Session{Status: event.StatusQueued}},
 		{"notes", []event.Event{event.Budget{Percent: 80}, event.Todo{Items: []event.TodoItem{{Text: "x"}}}, event.Warning{Message: "w"}, event.MovedToBackground{}},
-			Session{Status: event.StatusQueued, Budget: &event.Budget{Percent: 80}, Todo: &store.Progress{Total: 1, Current: "x"}, Warnings: []string{"w"}, Background: true}},
+			Session{Status: event.StatusQueued, Budget: &event.Budget{Percent: 80}, Todo: &record.Progress{Total: 1, Current: "x"}, Warnings: []string{"w"}, Background: true}},
 		{"end", []event.Event{event.StatusChange{Status: event.StatusStreaming}, event.Error{Message: "e"}, call("1", "grep"), asks, event.SessionEnd{Status: "failed"}},
 			Session{Status: event.StatusFailed, Error: "e", Since: at(0), Started: at(0), Ended: at(4), ToolCalls: 1}},
 		{"after the end", []event.Event{event.SessionEnd{Status: "completed"}, event.Error{Message: "e"}}, Session{Status: event.StatusCompleted, Ended: at(0)}},
@@ -69,8 +69,8 @@ func TestApply(t *testing.T) {
 // TestPut: a record counts for what no event has said, and at the end.
 func TestPut(t *testing.T) {
 	path := event.Path{{SessionID: "s"}}
-	running := &store.Record{ID: "s", Path: path, Agent: "a", Status: event.StatusWaitingApproval, Stalled: true, StartedAt: at(1), Steps: 2}
-	ended := &store.Record{ID: "s", Path: path, Agent: "a", Status: event.StatusFailed, Error: "why", EndedAt: at(9), Steps: 3, Work: store.Work{ToolCalls: 4, Failed: 1}}
+	running := &record.Record{ID: "s", Path: path, Agent: "a", Status: event.StatusWaitingApproval, Stalled: true, StartedAt: at(1), Steps: 2}
+	ended := &record.Record{ID: "s", Path: path, Agent: "a", Status: event.StatusFailed, Error: "why", EndedAt: at(9), Steps: 3, Work: record.Work{ToolCalls: 4, Failed: 1}}
 	var tree Tree
 	if s := tree.Put(running); s.Status != event.StatusWaitingApproval || !s.Stalled || s.Started != at(1) || s.Steps != 2 {
 		t.Errorf("before all events: %+v", s)

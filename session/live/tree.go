@@ -5,7 +5,7 @@ import (
 	"maps"
 
 	"github.com/agentworker/worker/eventbus/event"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 )
 
 // Tree is the sessions that are known, by their ids. The zero value has none. It is for one
@@ -29,7 +29,7 @@ func (t *Tree) Apply(e Event) *Session {
 }
 
 // Put updates the session of a record, and returns it.
-func (t *Tree) Put(r *store.Record) *Session {
+func (t *Tree) Put(r *record.Record) *Session {
 	path := r.Path
 	if len(path) == 0 {
 		path = event.Path{{SessionID: r.ID}}
@@ -75,7 +75,7 @@ func (t *Tree) Below(id string) []*Session {
 
 // List updates the tree with the records of all sessions of a view. It forgets the others,
 // except new ones, which have no record yet.
-func (t *Tree) List(records []*store.Record) {
+func (t *Tree) List(records []*record.Record) {
 	listed := make(map[string]bool, len(records))
 	for _, r := range records {
 		listed[r.ID] = true

@@ -7,7 +7,7 @@ import (
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 )
 
 var start = time.Unix(1000, 0)
@@ -75,7 +75,7 @@ func TestTree(t *testing.T) {
 	usage := model.Usage{InputTokens: 5}
 	tell(12, "a/b", event.Usage{InputTokens: 7})
 	tell(12, "a/b", event.SessionEnd{Status: "failed"})
-	tree.List([]*store.Record{
+	tree.List([]*record.Record{
 		{ID: "a", Agent: "lead", Label: "all of it", Status: event.StatusRunning, Steps: 4, Usage: usage},
 		{ID: "b", ParentID: "a", Status: event.StatusRunning, Steps: 0},
 	})
@@ -83,7 +83,7 @@ func TestTree(t *testing.T) {
 	if a, b := tree.Get("a"), tree.Get("b"); a.Usage != usage || a.Label != "all of it" || b.Steps != 1 || b.Usage.InputTokens != 7 {
 		t.Errorf("got %+v and %+v", a, b)
 	}
-	tree.List([]*store.Record{{ID: "b", ParentID: "a", Status: event.StatusFailed}}) // a was deleted
+	tree.List([]*record.Record{{ID: "b", ParentID: "a", Status: event.StatusFailed}}) // a was deleted
 	if tree.Get("a") != nil || tree.Get("c") == nil {
 		t.Error("what a list lacks is kept, or what has only just begun is not")
 	}

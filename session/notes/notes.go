@@ -13,7 +13,7 @@ import (
 	"github.com/agentworker/worker/internal/strictjson"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/permission"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -161,7 +161,7 @@ func (n *Noted) Text() string {
 
 func noteTodo(s Session, todo event.Todo) string {
 	s.NoteTodo(todo)
-	if progress := store.ProgressOf(todo); progress != nil {
+	if progress := record.ProgressOf(todo); progress != nil {
 		return "Noted: " + progress.String()
 	}
 	return "The list is empty now."

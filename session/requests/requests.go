@@ -1,5 +1,5 @@
-// Package requests receives the requests of all processes about sessions that run here. They
-// stop a session, have its model read a message, or move it to the background.
+// Package requests takes what other processes, and this one, ask of the sessions that run
+// here: to stop one, to have one's model read a message, and to move one to the background.
 package requests
 
 import (
@@ -10,20 +10,18 @@ import (
 	"sync"
 
 	"github.com/nats-io/nats.go"
-
-	"github.com/agentworker/worker/session/store"
 )
 
-// Sessions are the sessions of this process. It is safe for concurrent use.
+// Sessions are those that run in this process. It is safe for concurrent use.
 type Sessions interface {
 	// Stop stops a session that runs here, and returns when it has ended, or ctx has.
-	Stop(ctx context.Context, req store.StopRequest) error
+	Stop(ctx context.Context, req StopRequest) error
 
 	// Send has the model of a session read a message. It does not wait for that.
-	Send(req store.SendRequest) store.RequestAnswer
+	Send(req SendRequest) RequestAnswer
 
 	// MoveToBackground has the call return that waits for a session.
-	MoveToBackground(req store.BackgroundRequest) store.RequestAnswer
+	MoveToBackground(req BackgroundRequest) RequestAnswer
 }
 
 // Listener takes requests until Close.
@@ -39,13 +37,13 @@ type Listener struct {
 }
 
 // Listen begins to take the requests to a process.
-func Listen(conn *nats.Conn, sessions *store.Store, bootID string, to Sessions, log *slog.Logger) (*Listener, error) {
+func Listen(conn *nats.Conn, sender *Sender, bootID string, to Sessions, log *slog.Logger) (*Listener, error) {
 	r := &Listener{to: to, log: log}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	for subject, take := range map[string]nats.MsgHandler{
-		sessions.StopSubject(bootID):       r.takeStop,
-		sessions.SendSubject(bootID):       r.takeSend,
-		sessions.BackgroundSubject(bootID): r.takeBackground,
+		sender.StopSubject(bootID):       r.takeStop,
+		sender.SendSubject(bootID):       r.takeSend,
+		sender.BackgroundSubject(bootID): r.takeBackground,
 	} {
 		sub, err := conn.Subscribe(subject, take)
 		if err != nil {
@@ -57,7 +55,7 @@ func Listen(conn *nats.Conn, sessions *store.Store, bootID string, to Sessions, 
 	return r, nil
 }
 
-// Close refuses further requests, and returns when the open ones are answered.
+// Close takes no more requests, and returns when those that wait are answered.
 func (r *Listener) Close() {
 	for _, sub := range r.subs {
 		_ = sub.Unsubscribe() // an error: the connection is closed, and with it all that listens
@@ -71,7 +69,7 @@ func (r *Listener) Close() {
 
 // takeStop is called for one request at a time; what takes long happens elsewhere.
 func (r *Listener) takeStop(msg *nats.Msg) {
-	var req store.StopRequest
+	var req StopRequest
 	if err := json.Unmarshal(msg.Data, &req); err != nil {
 		r.log.Warn("a request to stop a session is not understood", "err", err)
 		return
@@ -89,7 +87,7 @@ func (r *Listener) takeStop(msg *nats.Msg) {
 
 // takeSend is called for one message at a time.
 func (r *Listener) takeSend(msg *nats.Msg) {
-	var req store.SendRequest
+	var req SendRequest
 	if err := json.Unmarshal(msg.Data, &req); err != nil {
 		r.log.Warn("a message to a session is not understood", "err", err)
 		return
@@ -100,7 +98,7 @@ func (r *Listener) takeSend(msg *nats.Msg) {
 // takeBackground is called for one request at a time; what takes long happens
 // elsewhere.
 func (r *Listener) takeBackground(msg *nats.Msg) {
-	var req store.BackgroundRequest
+	var req BackgroundRequest
 	if err := json.Unmarshal(msg.Data, &req); err != nil {
 		r.log.Warn("a request to move a session to the background is not understood", "err", err)
 		return
@@ -121,7 +119,7 @@ func (r *Listener) aside(f func()) {
 }
 
 // answer answers a request about a session.
-func (r *Listener) answer(msg *nats.Msg, sessionID string, answer store.RequestAnswer) {
+func (r *Listener) answer(msg *nats.Msg, sessionID string, answer RequestAnswer) {
 	data, err := json.Marshal(answer)
 	if err == nil {
 		err = msg.Respond(data)

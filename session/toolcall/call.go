@@ -6,7 +6,7 @@ import (
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -107,7 +107,7 @@ func (s *Calls) publishEnd(c *Call) {
 		ev.Change = &event.FileChange{Path: change.Path, Before: change.Before, After: change.After}
 	}
 	s.p.Counted()
-	s.log.PublishNoted(ev, func(r *store.Record) { r.Work = r.Work.Add(ev) })
+	s.log.PublishNoted(ev, func(r *record.Record) { r.Work = r.Work.Add(ev) })
 }
 
 // CutOff returns a call of a step that was cut off when its process died. If the call has no

@@ -16,6 +16,7 @@ import (
 	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/journal"
 	"github.com/agentworker/worker/session/lifetime"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/tool"
 )
@@ -34,8 +35,8 @@ type Process struct {
 	BootID     string
 	Log        *slog.Logger
 
-	Live    func(id string) (store.Record, bool) // the record of a session that runs here
-	Counted func()                               // called for each call
+	Live    func(id string) (record.Record, bool) // the record of a session that runs here
+	Counted func()                                // called for each call
 }
 
 // Calls are the tool calls of a session. Tools changes between two steps only; all else is

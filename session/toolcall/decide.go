@@ -14,9 +14,10 @@ import (
 	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/masking"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -92,32 +93,32 @@ func (s *Calls) decideLate(ctx context.Context, callID string, value permission.
 // audit log does not take is refused.
 func (s *Calls) decide(ctx context.Context, rules *gate.Layers, c *Call, values []permission.Value) verdict {
 	decision := rules.Decide(values)
-	record := s.Audit.decision(c, values, decision, rules)
+	entry := s.Audit.decision(c, values, decision, rules)
 	switch {
 	case decision.Action == permission.Allow:
-		return s.Audit.stored(ctx, c, record, verdict{allowed: true, layers: rules})
+		return s.Audit.stored(ctx, c, entry, verdict{allowed: true, layers: rules})
 	case decision.Action != permission.Ask:
-		s.Audit.note(record)
+		s.Audit.note(entry)
 		return verdict{refusal: refuse("%s", rules.Reason(decision))}
 	case c.follows():
-		return s.Audit.stored(ctx, c, record.Answered(event.Approved, "the call of "+c.tool.Spec().Follows), verdict{allowed: true, layers: rules})
+		return s.Audit.stored(ctx, c, entry.Answered(event.Approved, "the call of "+c.tool.Spec().Follows), verdict{allowed: true, layers: rules})
 	}
 	second, reason := s.secondPerson(ctx, rules, values), rules.Reason(decision)
 	if second != nil {
 		reason += " " + second.Text()
 		for _, p := range second.AskedBy {
-			record.AskedBy = append(record.AskedBy, string(p))
+			entry.AskedBy = append(entry.AskedBy, string(p))
 		}
 	}
 	switch {
 	case second != nil && (second.Nobody() || !s.attended()):
-		s.Audit.note(record.Answered(event.Denied, "nobody"))
+		s.Audit.note(entry.Answered(event.Denied, "nobody"))
 		return verdict{refusal: refuse("%s No second person can answer here, so the call is refused.", reason)}
 	case second == nil && s.approver == nil && s.p.Unattended:
-		s.Audit.note(record.Answered(event.Denied, "nobody"))
+		s.Audit.note(entry.Answered(event.Denied, "nobody"))
 		return verdict{refusal: s.unanswered(decision, reason+" Nobody can answer here, so the call is refused.")}
 	case ctx.Err() != nil:
-		s.Audit.note(record.Answered(event.Cancelled, ""))
+		s.Audit.note(entry.Answered(event.Cancelled, ""))
 		return verdict{refusal: refuse("%s was not run: %s", c.Name, errtext.Of(context.Cause(ctx)))}
 	}
 	allowed := func() bool {
@@ -125,7 +126,7 @@ func (s *Calls) decide(ctx context.Context, rules *gate.Layers, c *Call, values 
 		return err == nil && rules.Decide(values).Action == permission.Allow
 	}
 	answered, err := s.ask(ctx, &gate.Request{
-		ID:             store.NewID("apr"),
+		ID:             record.NewID("apr"),
 		SessionID:      s.log.ID,
 		ToolCallID:     c.ID,
 		Agent:          s.log.Agent(),
@@ -137,18 +138,18 @@ func (s *Calls) decide(ctx context.Context, rules *gate.Layers, c *Call, values 
 		SecondPerson:   second,
 	}, allowed)
 	if err != nil {
-		s.Audit.note(record.Answered(event.Cancelled, ""))
+		s.Audit.note(entry.Answered(event.Cancelled, ""))
 		return verdict{refusal: refuse("%s was not approved: %v", c.Name, err)}
 	}
-	record = record.Answered(answered.Outcome, answered.AnsweredBy)
-	if record.Time = time.Now(); answered.Always {
-		record.Always = gate.AlwaysRules(answered.AlwaysPatterns)
+	entry = entry.Answered(answered.Outcome, answered.AnsweredBy)
+	if entry.Time = time.Now(); answered.Always {
+		entry.Always = gate.AlwaysRules(answered.AlwaysPatterns)
 	}
 	if answered.Outcome != event.Approved {
-		s.Audit.note(record)
+		s.Audit.note(entry)
 		return verdict{refusal: s.unapproved(ctx, c, decision, answered)}
 	}
-	v := s.Audit.stored(ctx, c, record, verdict{allowed: true, approved: answered.AnsweredBy != gate.ByRules})
+	v := s.Audit.stored(ctx, c, entry, verdict{allowed: true, approved: answered.AnsweredBy != gate.ByRules})
 	if !v.allowed {
 		return v
 	}
@@ -158,7 +159,7 @@ func (s *Calls) decide(ctx context.Context, rules *gate.Layers, c *Call, values 
 // decideAgain decides again on a call that was approved, because things may have changed while
 // it waited. The session may have ended, the call's paths may lead elsewhere, and somebody else
 // may have asked for the work. A new deny holds, since no answer lifts one.
-func (s *Calls) decideAgain(ctx context.Context, c *Call, values []permission.Value, answered *store.Approval, v verdict) verdict {
+func (s *Calls) decideAgain(ctx context.Context, c *Call, values []permission.Value, answered *approval.Approval, v verdict) verdict {
 	if err := s.log.Over(); err != nil {
 		return verdict{refusal: s.Audit.refuseUndecided(c, "%s is refused, since %v", c.Name, err)}
 	}
@@ -193,7 +194,7 @@ func (s *Calls) decideAgain(ctx context.Context, c *Call, values []permission.Va
 }
 
 // unapproved refuses a call that somebody was asked about, and says why.
-func (s *Calls) unapproved(ctx context.Context, c *Call, decision permission.Decision, answered *store.Approval) Result {
+func (s *Calls) unapproved(ctx context.Context, c *Call, decision permission.Decision, answered *approval.Approval) Result {
 	switch {
 	case answered.Outcome == event.Cancelled && ctx.Err() != nil:
 		return refuse("%s was not run: %s", c.Name, errtext.Of(context.Cause(ctx)))

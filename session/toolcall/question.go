@@ -9,26 +9,27 @@ import (
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/session/gate"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 )
 
 // ask stores a request as one that waits, publishes it, waits for the first answer, and
 // publishes the outcome. Answers come from the session's approver, from
-// [store.Store.Answer] in any process, and from rules that allow the call meanwhile, as
+// [store.Store.Approvals.Pending.Answer] in any process, and from rules that allow the call meanwhile, as
 // allowed reports. The session's clock stands still. An error means that the store has
 // failed.
-func (s *Calls) ask(ctx context.Context, req *gate.Request, allowed func() bool) (*store.Approval, error) {
+func (s *Calls) ask(ctx context.Context, req *gate.Request, allowed func() bool) (*approval.Approval, error) {
 	s.await(+1)
 	defer s.await(-1)
 	now := time.Now().UTC()
-	a := &store.Approval{
+	a := &approval.Approval{
 		ID: req.ID, SessionID: req.SessionID, Path: s.log.Path, Agent: req.Agent,
 		ToolCallID: req.ToolCallID, Tool: req.Tool, Arguments: req.Arguments,
 		Patterns: req.Patterns, AlwaysPatterns: req.AlwaysPatterns, Reason: req.Reason,
 		CreatedAt: now, ExpiresAt: now.Add(s.p.AnswerTime), SecondPerson: req.SecondPerson,
 	}
-	if err := s.log.Storing(func(ctx context.Context) error { return s.p.Store.OpenApproval(ctx, a) }); err != nil {
+	if err := s.log.Storing(func(ctx context.Context) error { return s.p.Store.Approvals.Open(ctx, a) }); err != nil {
 		return nil, err
 	}
 	s.log.Publish(event.ToolApprovalRequired{
@@ -73,7 +74,7 @@ func (s *Calls) AskBudget(ctx context.Context, limit, why string) (bool, error) 
 		return false, err
 	}
 	a, err := s.ask(ctx, &gate.Request{
-		ID: store.NewID("apr"), SessionID: s.log.ID, ToolCallID: store.NewID("call"), Agent: s.log.Agent(),
+		ID: record.NewID("apr"), SessionID: s.log.ID, ToolCallID: record.NewID("call"), Agent: s.log.Agent(),
 		Tool: "budget", Arguments: string(args), Patterns: []string{limit}, AlwaysPatterns: []string{},
 		Reason: fmt.Sprintf("%s. May it use as much again?", why),
 	}, func() bool { return false })
@@ -91,14 +92,14 @@ type answers struct {
 }
 
 // Await implements [gate.Answers].
-func (a answers) Await(ctx context.Context) (*store.Approval, error) {
-	return a.s.p.Store.AwaitAnswer(ctx, a.id)
+func (a answers) Await(ctx context.Context) (*approval.Approval, error) {
+	return a.s.p.Store.Approvals.Await(ctx, a.id)
 }
 
 // Resolve implements [gate.Answers].
-func (a answers) Resolve(outcome event.ApprovalOutcome, answer store.Answer) (answered *store.Approval, err error) {
+func (a answers) Resolve(outcome event.ApprovalOutcome, answer approval.Answer) (answered *approval.Approval, err error) {
 	err = a.s.log.Storing(func(ctx context.Context) (err error) {
-		answered, _, err = a.s.p.Store.Resolve(ctx, a.id, outcome, answer)
+		answered, _, err = a.s.p.Store.Approvals.Resolve(ctx, a.id, outcome, answer)
 		return err
 	})
 	return answered, err
@@ -122,9 +123,9 @@ func (s *Calls) await(delta int) {
 	case before == 0:
 		w.resume = s.life.Hold()
 		s.log.Status(event.StatusWaitingApproval)
-		s.log.Fail(s.log.Become(store.WaitingApproval))
+		s.log.Fail(s.log.Become(record.WaitingApproval))
 	case w.calls == 0:
-		s.log.Fail(s.log.Become(store.Running))
+		s.log.Fail(s.log.Become(record.Running))
 		s.log.Status(event.StatusExecutingTool)
 		w.resume()
 	}
@@ -132,24 +133,24 @@ func (s *Calls) await(delta int) {
 
 // secondPerson says who may approve a call of these values if the policy demands a second
 // person; nil means it does not.
-func (s *Calls) secondPerson(ctx context.Context, rules *gate.Layers, values []permission.Value) *store.SecondPerson {
+func (s *Calls) secondPerson(ctx context.Context, rules *gate.Layers, values []permission.Value) *approval.SecondPerson {
 	rule := rules.SecondPerson(values)
 	if rule == nil {
 		return nil
 	}
-	return &store.SecondPerson{Rule: fmt.Sprintf("%v (%s)", *rule, rule.Source), AskedBy: s.p.AskedBy(ctx, s.log.Path)}
+	return &approval.SecondPerson{Rule: fmt.Sprintf("%v (%s)", *rule, rule.Source), AskedBy: s.p.AskedBy(ctx, s.log.Path)}
 }
 
 // AskedBy returns who has asked for the work of the session at the end of a path. If that
-// can't be found out, [store.Unknown] is among them.
-func (p *Process) AskedBy(ctx context.Context, path event.Path) []store.Person {
+// can't be found out, [record.Unknown] is among them.
+func (p *Process) AskedBy(ctx context.Context, path event.Path) []record.Person {
 	if len(path) == 0 {
-		return []store.Person{store.Unknown}
+		return []record.Person{record.Unknown}
 	}
-	people, err := p.Store.AskedBy(ctx, path, p.Live)
+	people, err := p.Store.Approvals.AskedBy(ctx, path, p.Live)
 	if err != nil {
 		p.Log.Warn("it is not known who has asked for a session: no second person can approve its calls", "session", path[len(path)-1].SessionID, "err", err)
-		return []store.Person{store.Unknown}
+		return []record.Person{record.Unknown}
 	}
 	return people
 }

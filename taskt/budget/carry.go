@@ -8,6 +8,9 @@ import (
 	"slices"
 
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/session/log"
+	"github.com/agentworker/worker/session/record"
+	"github.com/agentworker/worker/session/retention"
 	"github.com/agentworker/worker/session/store"
 )
 
@@ -75,12 +78,12 @@ func ofRuns(ctx context.Context, sessions *store.Store, path event.Path) ([]Set,
 		if err != nil || len(sets) > 0 {
 			return sets, path, err
 		}
-		state, err := sessions.State(ctx, path)
+		state, err := sessions.Index.State(ctx, path)
 		if err != nil || state.Record.Resumes == "" {
 			return nil, nil, err
 		}
-		before, err := sessions.Get(ctx, state.Record.Resumes)
-		if errors.Is(err, store.ErrNotFound) || err == nil && before.ID != state.Record.Resumes {
+		before, err := sessions.Index.Get(ctx, state.Record.Resumes)
+		if errors.Is(err, record.ErrNotFound) || err == nil && before.ID != state.Record.Resumes {
 			return nil, nil, nil // it is deleted
 		}
 		if err != nil {
@@ -121,8 +124,8 @@ func atOrigin(ctx context.Context, sessions *store.Store, set Set) (Use, error) 
 // family is a session with those below it, and their next runs, which may be elsewhere,
 // with those below these.
 type family struct {
-	all     []*store.Record
-	deleted []*store.Deleted // of it
+	all     []*record.Record
+	deleted []*retention.Deleted // of it
 }
 
 // familyOf returns that of the session at the end of a path.
@@ -130,18 +133,18 @@ func familyOf(ctx context.Context, sessions *store.Store, path event.Path) (*fam
 	f, seen, counted := &family{}, make(map[string]bool), make(map[string]bool)
 	tops := []event.Path{path}
 	follow := func(id string) error {
-		next, err := sessions.Next(ctx, id)
+		next, err := sessions.Index.Resumed(ctx, id)
 		if next != nil {
 			tops = append(tops, next.Path)
 		}
 		return err
 	}
 	for i := 0; i < len(tops); i++ {
-		tree, err := sessions.Tree(ctx, tops[i])
+		tree, err := sessions.Index.Tree(ctx, tops[i])
 		if err != nil {
 			return nil, err
 		}
-		deleted, err := sessions.Deleted(ctx, tops[i]) // behind the records, which go later
+		deleted, err := sessions.Retention.Deleted(ctx, tops[i]) // behind the records, which go later
 		if err != nil {
 			return nil, err
 		}
@@ -152,7 +155,7 @@ func familyOf(ctx context.Context, sessions *store.Store, path event.Path) (*fam
 			}
 			counted[key] = true
 			f.deleted = append(f.deleted, d)
-			for _, s := range d.Spent {
+			for _, s := range d.Totals {
 				if err := follow(s.ID); err != nil {
 					return nil, err
 				}
@@ -174,7 +177,7 @@ func familyOf(ctx context.Context, sessions *store.Store, path event.Path) (*fam
 
 // Own returns the budgets of one session, with their usage.
 func Own(ctx context.Context, sessions *store.Store, path event.Path) ([]Set, error) {
-	state, err := sessions.State(ctx, path)
+	state, err := sessions.Index.State(ctx, path)
 	if err != nil || state.Budget == nil {
 		return nil, err
 	}
@@ -201,23 +204,23 @@ func Used(ctx context.Context, sessions *store.Store, top event.Path) (Use, erro
 		return used, err
 	}
 	for _, d := range f.deleted {
-		for _, s := range d.Spent {
+		for _, s := range d.Totals {
 			used.add(useOf(s))
 		}
 	}
-	for _, r := range store.Left(f.all, f.deleted) {
-		state, err := sessions.State(ctx, r.Path)
+	for _, r := range retention.Left(f.all, f.deleted) {
+		state, err := sessions.Index.State(ctx, r.Path)
 		if err != nil {
 			return used, err
 		}
 		if state.Record.Agent != "" {
-			used.add(useOf(state.Spent()))
+			used.add(useOf(state.Totals()))
 		}
 	}
 	return used, nil
 }
 
-func useOf(s store.Spent) Use {
+func useOf(s log.Totals) Use {
 	cost, _ := s.Usage.Paid() // of a model without a price it is not limited
 	return Use{
 		Tokens:     s.Usage.InputTokens + s.Usage.OutputTokens + s.Unsettled.Tokens,

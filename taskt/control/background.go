@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 )
 
 // backgroundInput is what task_background takes.
@@ -24,15 +24,15 @@ func (in *backgroundInput) Check() error {
 
 // Moved is the answer of task_background.
 type Moved struct {
-	SessionID  string       `json:"sessionId"`
-	Status     store.Status `json:"status"` // of the session
-	Background bool         `json:"background"`
+	SessionID  string        `json:"sessionId"`
+	Status     record.Status `json:"status"` // of the session
+	Background bool          `json:"background"`
 }
 
 func (in *backgroundInput) do(ctx context.Context, c *Control, scope *Scope) (Answer, error) {
 	r, err := c.get(ctx, scope, in.SessionID)
 	if err == nil {
-		r, err = c.store.MoveToBackground(ctx, r.ID, scope.By)
+		r, err = c.store.Requests.MoveToBackground(ctx, r.ID, scope.By)
 	}
 	if err != nil {
 		return nil, err

@@ -42,7 +42,7 @@ func (e *InputError) Unwrap() error { return e.Err }
 // Do makes a call of an operation in the name of a caller. args is a JSON object;
 // none is an empty one. Arguments that the operation does not take are an
 // [*InputError]; a session that the caller does not reach is
-// [store.ErrNotFound].
+// [record.ErrNotFound].
 func (c *Control) Do(ctx context.Context, scope *Scope, op *Operation, args json.RawMessage) (Answer, error) {
 	in, err := op.read(args)
 	if err != nil {

@@ -5,33 +5,33 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/eventbus/event"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt/report"
 )
 
 // Document is a result as programs read it: the JSON of the command line's
 // --json, of the answers over HTTP and of those over NATS.
 type Document struct {
-	Type       string       `json:"type"` // task_result, task_error, task_accepted, run_result or run_error
-	Agent      string       `json:"agent"`
-	SessionID  string       `json:"sessionId,omitempty"` // empty if no session was opened
-	ParentID   string       `json:"parentId,omitempty"`
-	Status     store.Status `json:"status"`
-	Text       string       `json:"text,omitempty"`   // the answer
-	Error      string       `json:"error,omitempty"`  // what went wrong
-	Result     string       `json:"result,omitempty"` // the XML element of a task
-	Model      string       `json:"model,omitempty"`
-	Usage      event.Usage  `json:"usage"` // without a cost: it is not known
-	Steps      int          `json:"steps"`
-	DurationMs int64        `json:"durationMs"`
+	Type       string        `json:"type"` // task_result, task_error, task_accepted, run_result or run_error
+	Agent      string        `json:"agent"`
+	SessionID  string        `json:"sessionId,omitempty"` // empty if no session was opened
+	ParentID   string        `json:"parentId,omitempty"`
+	Status     record.Status `json:"status"`
+	Text       string        `json:"text,omitempty"`   // the answer
+	Error      string        `json:"error,omitempty"`  // what went wrong
+	Result     string        `json:"result,omitempty"` // the XML element of a task
+	Model      string        `json:"model,omitempty"`
+	Usage      event.Usage   `json:"usage"` // without a cost: it is not known
+	Steps      int           `json:"steps"`
+	DurationMs int64         `json:"durationMs"`
 
 	Label    string          `json:"label,omitempty"`    // as the call has it
 	Metadata json.RawMessage `json:"metadata,omitempty"` // as the call has it
 	Warnings []string        `json:"warnings,omitempty"` // where the session differs from what was asked
 
-	Worktree *store.Worktree `json:"worktree,omitempty"` // nil means the task had none
+	Worktree *record.Worktree `json:"worktree,omitempty"` // nil means the task had none
 
-	Work   store.Work     `json:"work,omitzero"`    // what was done, as tools and gate tell it
+	Work   record.Work    `json:"work,omitzero"`    // what was done, as tools and gate tell it
 	Report *report.Report `json:"report,omitempty"` // the answer in sections; nil means it has none
 	Notes  []string       `json:"notes,omitempty"`  // what does not hold of the answer
 }

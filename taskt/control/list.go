@@ -11,23 +11,23 @@ import (
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/model"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 )
 
 // State is how a subagent is at the moment.
 type State struct {
-	SessionID string       `json:"sessionId"`
-	ParentID  string       `json:"parentId,omitempty"`
-	Agent     string       `json:"agent"`
-	Label     string       `json:"label,omitempty"` // what it is to do, in a few words
-	Role      string       `json:"role,omitempty"`  // as what it works, where that was changed
-	Model     string       `json:"model,omitempty"`
-	Status    store.Status `json:"status"`
-	Pause     *store.Pause `json:"pause,omitempty"`   // it waits for the provider of its model
-	Stalled   bool         `json:"stalled,omitempty"` // nothing has happened for long
-	Tool      string       `json:"tool,omitempty"`    // that it runs now
+	SessionID string        `json:"sessionId"`
+	ParentID  string        `json:"parentId,omitempty"`
+	Agent     string        `json:"agent"`
+	Label     string        `json:"label,omitempty"` // what it is to do, in a few words
+	Role      string        `json:"role,omitempty"`  // as what it works, where that was changed
+	Model     string        `json:"model,omitempty"`
+	Status    record.Status `json:"status"`
+	Pause     *record.Pause `json:"pause,omitempty"`   // it waits for the provider of its model
+	Stalled   bool          `json:"stalled,omitempty"` // nothing has happened for long
+	Tool      string        `json:"tool,omitempty"`    // that it runs now
 
-	Todo *store.Progress `json:"todo,omitempty"` // by its own list; nil means it keeps none
+	Todo *record.Progress `json:"todo,omitempty"` // by its own list; nil means it keeps none
 
 	IdleMs    int64       `json:"idleMs,omitempty"` // since its last event, while it runs
 	Steps     int         `json:"steps"`
@@ -37,7 +37,7 @@ type State struct {
 }
 
 // state returns how the session of a record is.
-func (c *Control) state(ctx context.Context, r *store.Record) (State, error) {
+func (c *Control) state(ctx context.Context, r *record.Record) (State, error) {
 	now := time.Now()
 	s := State{
 		SessionID: r.ID,
@@ -58,7 +58,7 @@ func (c *Control) state(ctx context.Context, r *store.Record) (State, error) {
 	if r.Status.Ended() {
 		return s, nil
 	}
-	activity, err := c.store.Activity(ctx, r)
+	activity, err := c.store.Index.Activity(ctx, r)
 	if err != nil {
 		return s, err
 	}
@@ -69,7 +69,7 @@ func (c *Control) state(ctx context.Context, r *store.Record) (State, error) {
 	return s, nil
 }
 
-func (c *Control) states(ctx context.Context, records []*store.Record) ([]State, error) {
+func (c *Control) states(ctx context.Context, records []*record.Record) ([]State, error) {
 	states := make([]State, 0, len(records))
 	for _, r := range records {
 		s, err := c.state(ctx, r)
@@ -152,7 +152,7 @@ type List struct {
 }
 
 func (in *listInput) do(ctx context.Context, c *Control, scope *Scope) (Answer, error) {
-	var found []*store.Record
+	var found []*record.Record
 	all, err := c.all(ctx, scope)
 	if err != nil {
 		return nil, err

@@ -8,7 +8,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
+	"github.com/agentworker/worker/session/transcript"
 )
 
 // ErrRunning is the error of [Control.Result] for a session that has not ended.
@@ -16,12 +17,12 @@ var ErrRunning = errors.New("it has not ended yet")
 
 // Result returns the result of a subagent that has ended, in whatever process,
 // from the store: the whole answer, or why it failed. A session that the caller
-// does not reach, and part of an id, are [store.ErrNotFound]; one that still
+// does not reach, and part of an id, are [record.ErrNotFound]; one that still
 // runs is [ErrRunning].
 func (c *Control) Result(ctx context.Context, scope *Scope, sessionID string) (*Result, error) {
 	r, err := c.get(ctx, scope, sessionID)
 	if err == nil && r.ParentID == "" {
-		err = &store.NotFoundError{What: "session", ID: sessionID}
+		err = &record.NotFoundError{What: "session", ID: sessionID}
 	}
 	if err != nil {
 		return nil, err
@@ -30,13 +31,13 @@ func (c *Control) Result(ctx context.Context, scope *Scope, sessionID string) (*
 }
 
 // NoteRead notes that the caller of a session has its whole result: see
-// [store.Store.CleanUp].
-func (c *Control) NoteRead(ctx context.Context, r *store.Record) error {
-	return c.store.NoteRead(ctx, r)
+// [store.Store.Retention.CleanUp].
+func (c *Control) NoteRead(ctx context.Context, r *record.Record) error {
+	return c.store.Retention.NoteRead(ctx, r)
 }
 
 // ResultOf is [Control.Result] for a record: of that very session, resumed or not.
-func (c *Control) ResultOf(ctx context.Context, r *store.Record) (*Result, error) {
+func (c *Control) ResultOf(ctx context.Context, r *record.Record) (*Result, error) {
 	if !r.Status.Ended() {
 		return nil, fmt.Errorf("session %s is %s: %w", r.ID, r.Status, ErrRunning)
 	}
@@ -47,8 +48,8 @@ func (c *Control) ResultOf(ctx context.Context, r *store.Record) (*Result, error
 		Record:    *r,
 		Duration:  r.Duration(time.Now()),
 	}
-	if r.Status != store.Completed {
-		state, err := c.store.State(ctx, r.Path)
+	if r.Status != record.Completed {
+		state, err := c.store.Index.State(ctx, r.Path)
 		if err != nil {
 			return nil, err
 		}
@@ -57,7 +58,7 @@ func (c *Control) ResultOf(ctx context.Context, r *store.Record) (*Result, error
 		return result, nil
 	}
 	var err error
-	result.Text, err = c.store.LastAnswer(ctx, r)
+	result.Text, err = c.store.Transcripts.LastAnswer(ctx, r)
 	return result, err
 }
 
@@ -93,17 +94,17 @@ const MaxPage = 1_000_000
 // Page is a part of a text: of a subagent's answer, of why it failed, or of its
 // transcript. Offsets count characters (Unicode code points).
 type Page struct {
-	SessionID  string       `json:"sessionId"`
-	Agent      string       `json:"agent"`
-	Status     store.Status `json:"status"`
-	Transcript bool         `json:"transcript,omitempty"`
-	Text       string       `json:"text"`
-	Offset     int          `json:"offset"`               // of Text in the whole
-	Total      int          `json:"total"`                // characters of the whole
-	NextOffset int          `json:"nextOffset,omitempty"` // where the text goes on; 0 means this is its end
+	SessionID  string        `json:"sessionId"`
+	Agent      string        `json:"agent"`
+	Status     record.Status `json:"status"`
+	Transcript bool          `json:"transcript,omitempty"`
+	Text       string        `json:"text"`
+	Offset     int           `json:"offset"`               // of Text in the whole
+	Total      int           `json:"total"`                // characters of the whole
+	NextOffset int           `json:"nextOffset,omitempty"` // where the text goes on; 0 means this is its end
 
-	Work  store.Work `json:"work,omitzero"` // as [Document] has them; not beside a transcript
-	Notes []string   `json:"notes,omitempty"`
+	Work  record.Work `json:"work,omitzero"` // as [Document] has them; not beside a transcript
+	Notes []string    `json:"notes,omitempty"`
 
 	noted string // as models read them
 }
@@ -120,16 +121,16 @@ func (in *readInput) do(ctx context.Context, c *Control, scope *Scope) (Answer, 
 		}
 		page, err := result.Page(in.Offset, in.Limit)
 		if err == nil && page.NextOffset == 0 {
-			err = c.store.NoteRead(ctx, &result.Record)
+			err = c.store.Retention.NoteRead(ctx, &result.Record)
 		}
 		return page, err
 	}
-	messages, err := c.store.Messages(ctx, r.ID)
+	messages, err := c.store.Transcripts.Messages(ctx, r.ID)
 	if err != nil {
 		return nil, err
 	}
 	page := &Page{SessionID: r.ID, Agent: r.Agent, Status: r.Status, Transcript: true, Offset: in.Offset}
-	return page, page.cut(store.Markdown(r, messages), in.Limit)
+	return page, page.cut(transcript.Markdown(r, messages), in.Limit)
 }
 
 // Page returns the part of the text that begins after offset characters and has
@@ -188,7 +189,7 @@ func (p *Page) Answer() string {
 	switch {
 	case p.Transcript:
 		element = "task_transcript"
-	case p.Status != store.Completed:
+	case p.Status != record.Completed:
 		element = "task_error"
 	}
 	if p.Offset == 0 && p.NextOffset == 0 {

@@ -10,7 +10,8 @@ import (
 
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/session"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/outcome"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt/report"
 )
 
@@ -18,11 +19,11 @@ import (
 type Result struct {
 	Agent     string
 	SessionID string // the child's; empty if no session was opened
-	Status    store.Status
+	Status    record.Status
 	Text      string // the answer, or what went wrong
 	Err       error  // nil means the task has completed
 	Refused   bool   // the gate did not let the call through
-	Record    store.Record
+	Record    record.Record
 	Duration  time.Duration
 	Partial   string // what its model has said last, if the task has not completed
 }
@@ -30,9 +31,9 @@ type Result struct {
 // Fail makes err the outcome. Where no session was opened, the end of ctx is a
 // cancelled call.
 func (r *Result) Fail(ctx context.Context, err error) {
-	r.Err, r.Text = err, store.WithPartial(errtext.Of(err), r.Partial)
+	r.Err, r.Text = err, outcome.WithPartial(errtext.Of(err), r.Partial)
 	if ctx.Err() != nil && r.SessionID == "" {
-		r.Status = store.Cancelled
+		r.Status = record.Cancelled
 	}
 	var unaccepted *session.UnacceptedError
 	if errors.As(err, &unaccepted) {
@@ -41,7 +42,7 @@ func (r *Result) Fail(ctx context.Context, err error) {
 }
 
 // Accepted is the status of a result whose subagent runs in the background.
-const Accepted store.Status = "accepted"
+const Accepted record.Status = "accepted"
 
 // XML returns the result as the caller's model reads it: a <task_result>,
 // <task_error> or <task_accepted> element with the text between its lines.
@@ -82,10 +83,10 @@ func (r *Result) Assess() (*report.Report, []string) {
 // tool was called, since the host may have asked for that.
 func (r *Result) ForModel() string { return r.XML() + r.noted() + r.pointer() }
 
-// EndNotes is [store.EndNotes]: the notes after the element of a result.
-func EndNotes(r *store.Record, answer string) string {
+// EndNotes is [outcome.EndNotes]: the notes after the element of a result.
+func EndNotes(r *record.Record, answer string) string {
 	result := &Result{Agent: r.Agent, SessionID: r.ID, Status: r.Status, Record: *r, Text: answer}
-	if r.Status != store.Completed {
+	if r.Status != record.Completed {
 		result.Err = errors.New(r.Error)
 	}
 	return result.noted() + result.pointer()
@@ -119,12 +120,12 @@ func (r *Result) byAgent() bool {
 	return at >= 0 && r.Record.Path[at].AgentType != ""
 }
 
-// XML is [store.Element].
-func XML(element, agent, text string) string { return store.Element(element, agent, text) }
+// XML is [outcome.Element].
+func XML(element, agent, text string) string { return outcome.Element(element, agent, text) }
 
 // clean returns a text in which no tag of ours is one.
-func clean(text string) string { return store.CleanText(text) }
+func clean(text string) string { return outcome.CleanText(text) }
 
 // maxAgentName bounds what is shown of an agent's name, in bytes: a call may name
 // anything.
-const maxAgentName = store.MaxAgentName
+const maxAgentName = outcome.MaxAgentName

@@ -6,7 +6,8 @@ import (
 	"slices"
 
 	"github.com/agentworker/worker/eventbus/event"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
+	"github.com/agentworker/worker/session/requests"
 )
 
 // Scope says whose sessions a caller reaches, and who it is. The zero value
@@ -24,18 +25,18 @@ type Scope struct {
 	By string
 
 	// As is who it is. Empty means that is not known.
-	As store.Person
+	As record.Person
 
 	// Resume resumes a session that has ended, and returns the id of the new session. nil
 	// means the caller can't.
 	Resume func(ctx context.Context, r Resumption) (sessionID string, err error)
 
 	// allows leaves out sessions that the caller does not name; nil means none.
-	allows func(*store.Record) bool
+	allows func(*record.Record) bool
 }
 
 // has reports whether the caller reaches a session.
-func (s *Scope) has(r *store.Record) bool {
+func (s *Scope) has(r *record.Record) bool {
 	if s.Workspace {
 		return true
 	}
@@ -45,58 +46,58 @@ func (s *Scope) has(r *store.Record) bool {
 
 // Resumption is a session to resume, which has ended.
 type Resumption struct {
-	Record    *store.Record
+	Record    *record.Record
 	Prompt    string // what its model reads next
 	MessageID string // of the prompt; empty means a new one
 
-	Assignment store.Assignment // what changes of its task; Prompt has it, too
+	Assignment requests.Assignment // what changes of its task; Prompt has it, too
 }
 
 // get returns the record of a session that the caller reaches, or of the one that resumed it.
-// Any other id, and a part of an id, is [store.ErrNotFound].
-func (c *Control) get(ctx context.Context, scope *Scope, id string) (*store.Record, error) {
-	r, err := c.store.Get(ctx, id)
-	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrAmbiguous) || err == nil && (r.ID != id || !scope.has(r)) {
-		return nil, &store.NotFoundError{What: "session", ID: id}
+// Any other id, and a part of an id, is [record.ErrNotFound].
+func (c *Control) get(ctx context.Context, scope *Scope, id string) (*record.Record, error) {
+	r, err := c.store.Index.Get(ctx, id)
+	if errors.Is(err, record.ErrNotFound) || errors.Is(err, record.ErrAmbiguous) || err == nil && (r.ID != id || !scope.has(r)) {
+		return nil, &record.NotFoundError{What: "session", ID: id}
 	}
 	if err != nil {
 		return nil, err
 	}
-	return c.store.NewestRun(ctx, r)
+	return c.store.Index.Newest(ctx, r)
 }
 
 // all returns the records of the subagents that the caller reaches, the newest
 // first.
-func (c *Control) all(ctx context.Context, scope *Scope) ([]*store.Record, error) {
-	var records []*store.Record
+func (c *Control) all(ctx context.Context, scope *Scope) ([]*record.Record, error) {
+	var records []*record.Record
 	var err error
 	if scope.Workspace {
-		records, err = c.store.List(ctx)
+		records, err = c.store.Index.List(ctx)
 	} else {
 		records, err = c.below(ctx, scope.Below)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(records, func(r *store.Record) bool {
+	return slices.DeleteFunc(records, func(r *record.Record) bool {
 		return r.ParentID == "" || !scope.has(r) || scope.allows != nil && !scope.allows(r)
 	}), nil
 }
 
 // below returns the records of the sessions of some ids and of all below them, the
 // newest first.
-func (c *Control) below(ctx context.Context, ids []string) ([]*store.Record, error) {
-	var records []*store.Record
+func (c *Control) below(ctx context.Context, ids []string) ([]*record.Record, error) {
+	var records []*record.Record
 	seen := make(map[string]bool)
 	for _, id := range ids {
-		top, err := c.store.Get(ctx, id)
-		if errors.Is(err, store.ErrNotFound) {
+		top, err := c.store.Index.Get(ctx, id)
+		if errors.Is(err, record.ErrNotFound) {
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		tree, err := c.store.Tree(ctx, top.Path)
+		tree, err := c.store.Index.Tree(ctx, top.Path)
 		if err != nil {
 			return nil, err
 		}
@@ -107,20 +108,20 @@ func (c *Control) below(ctx context.Context, ids []string) ([]*store.Record, err
 			}
 		}
 	}
-	slices.SortStableFunc(records, func(a, b *store.Record) int { return b.CreatedAt.Compare(a.CreatedAt) })
+	slices.SortStableFunc(records, func(a, b *record.Record) int { return b.CreatedAt.Compare(a.CreatedAt) })
 	return records, nil
 }
 
 // some returns the records of the sessions of these ids or, without ids, of all
 // subagents that run, the oldest first.
-func (c *Control) some(ctx context.Context, scope *Scope, ids []string) ([]*store.Record, error) {
-	var records []*store.Record
+func (c *Control) some(ctx context.Context, scope *Scope, ids []string) ([]*record.Record, error) {
+	var records []*record.Record
 	for _, id := range ids {
 		r, err := c.get(ctx, scope, id)
 		if err != nil {
 			return nil, err
 		}
-		if !slices.ContainsFunc(records, func(other *store.Record) bool { return other.ID == r.ID }) {
+		if !slices.ContainsFunc(records, func(other *record.Record) bool { return other.ID == r.ID }) {
 			records = append(records, r)
 		}
 	}
@@ -131,7 +132,7 @@ func (c *Control) some(ctx context.Context, scope *Scope, ids []string) ([]*stor
 	if err != nil {
 		return nil, err
 	}
-	records = slices.DeleteFunc(records, func(r *store.Record) bool { return r.Status.Ended() })
+	records = slices.DeleteFunc(records, func(r *record.Record) bool { return r.Status.Ended() })
 	slices.Reverse(records)
 	return records, nil
 }

@@ -9,7 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/log"
+	"github.com/agentworker/worker/session/record"
+	"github.com/agentworker/worker/session/requests"
 )
 
 const (
@@ -26,7 +28,7 @@ type sendInput struct {
 	Message        string `json:"message"`
 	Interrupt      bool   `json:"interrupt"`
 	IdempotencyKey string `json:"idempotencyKey"` // empty means each call sends a message
-	store.Assignment
+	requests.Assignment
 }
 
 func (in *sendInput) Sessions() []string { return []string{in.SessionID} }
@@ -35,7 +37,7 @@ func (in *sendInput) Check() error {
 	switch {
 	case in.SessionID == "":
 		return errors.New("sessionId is missing")
-	case strings.TrimSpace(in.Message) == "" && in.Assignment == (store.Assignment{}):
+	case strings.TrimSpace(in.Message) == "" && in.Assignment == (requests.Assignment{}):
 		return errors.New("message is missing, and so are objective and role")
 	case len(in.Message) > MaxMessage:
 		return fmt.Errorf("message has %d bytes, more than %d: put it into a file, and send its path", len(in.Message), MaxMessage)
@@ -49,7 +51,7 @@ func (in *sendInput) Check() error {
 // a session takes one message.
 func (in *sendInput) messageID() string {
 	if in.IdempotencyKey == "" {
-		return store.NewID("msg")
+		return record.NewID("msg")
 	}
 	sum := sha256.Sum256([]byte(in.SessionID + "/" + in.IdempotencyKey))
 	return "msg_key_" + hex.EncodeToString(sum[:16])
@@ -57,11 +59,11 @@ func (in *sendInput) messageID() string {
 
 // Sent is the answer of task_send: the message that the subagent will read.
 type Sent struct {
-	SessionID string       `json:"sessionId"`
-	MessageID string       `json:"messageId,omitempty"` // empty means it is the prompt of a session that goes on
-	Status    store.Status `json:"status"`              // of the session
-	Interrupt bool         `json:"interrupt"`
-	Resumes   string       `json:"resumes,omitempty"` // the session that had ended, and goes on as this one
+	SessionID string        `json:"sessionId"`
+	MessageID string        `json:"messageId,omitempty"` // empty means it is the prompt of a session that goes on
+	Status    record.Status `json:"status"`              // of the session
+	Interrupt bool          `json:"interrupt"`
+	Resumes   string        `json:"resumes,omitempty"` // the session that had ended, and goes on as this one
 }
 
 func (in *sendInput) do(ctx context.Context, c *Control, scope *Scope) (Answer, error) {
@@ -73,15 +75,15 @@ func (in *sendInput) do(ctx context.Context, c *Control, scope *Scope) (Answer, 
 		return nil, &InputError{"task_send", fmt.Errorf("session %s stands for a caller, and has no model that could read a message", r.ID)}
 	}
 	sent := &Sent{SessionID: r.ID, MessageID: in.messageID(), Interrupt: in.Interrupt}
-	request := store.SendRequest{SessionID: r.ID, MessageID: sent.MessageID, Text: in.Told(in.Message), By: scope.As, Interrupt: in.Interrupt}
-	if in.Assignment != (store.Assignment{}) {
+	request := requests.SendRequest{SessionID: r.ID, MessageID: sent.MessageID, Text: in.Told(in.Message), By: scope.As, Interrupt: in.Interrupt}
+	if in.Assignment != (requests.Assignment{}) {
 		request.Assignment = &in.Assignment
 	}
-	current, err := c.store.Send(ctx, request)
-	if errors.Is(err, store.ErrEnded) && in.IdempotencyKey != "" {
+	current, err := c.store.Requests.Send(ctx, request)
+	if errors.Is(err, record.ErrEnded) && in.IdempotencyKey != "" {
 		current, err = c.wasSent(ctx, r.ID, sent.MessageID, err)
 	}
-	var ended *store.EndedError
+	var ended *record.EndedError
 	if errors.As(err, &ended) && scope.Resume != nil {
 		return in.resume(ctx, c, scope, ended.Record, sent)
 	}
@@ -94,22 +96,22 @@ func (in *sendInput) do(ctx context.Context, c *Control, scope *Scope) (Answer, 
 
 // wasSent returns the record of a session that has ended, if its conversation has
 // the message of an id, and else the error ended.
-func (c *Control) wasSent(ctx context.Context, sessionID, id string, ended error) (*store.Record, error) {
-	messages, err := c.store.Messages(ctx, sessionID)
+func (c *Control) wasSent(ctx context.Context, sessionID, id string, ended error) (*record.Record, error) {
+	messages, err := c.store.Transcripts.Messages(ctx, sessionID)
 	if err != nil {
 		return nil, err
 	}
-	if !slices.ContainsFunc(messages, func(m *store.Message) bool { return m.ID == id }) {
+	if !slices.ContainsFunc(messages, func(m *log.Message) bool { return m.ID == id }) {
 		return nil, ended
 	}
-	return c.store.Get(ctx, sessionID)
+	return c.store.Index.Get(ctx, sessionID)
 }
 
 // resume has a session that has ended go on with the message as its next prompt.
-func (in *sendInput) resume(ctx context.Context, c *Control, scope *Scope, ended *store.Record, sent *Sent) (_ Answer, err error) {
+func (in *sendInput) resume(ctx context.Context, c *Control, scope *Scope, ended *record.Record, sent *Sent) (_ Answer, err error) {
 	sent.Resumes, sent.Status = ended.ID, Accepted
 	sent.SessionID, err = scope.Resume(ctx, Resumption{Record: ended, Prompt: in.Told(in.Message), MessageID: sent.MessageID, Assignment: in.Assignment})
-	if errors.Is(err, store.ErrResumed) { // meanwhile: then that gets the message
+	if errors.Is(err, record.ErrResumed) { // meanwhile: then that gets the message
 		return in.do(ctx, c, scope)
 	}
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 )
 
 // stopInput is what task_stop takes.
@@ -29,9 +29,9 @@ func (in *stopInput) do(ctx context.Context, c *Control, scope *Scope) (Answer, 
 		return nil, err
 	}
 	if len(in.Sessions()) == 0 { // these end only if they are named
-		records = slices.DeleteFunc(records, func(r *store.Record) bool { return r.Detached })
+		records = slices.DeleteFunc(records, func(r *record.Record) bool { return r.Detached })
 	}
-	stopped := make([]*store.Record, len(records))
+	stopped := make([]*record.Record, len(records))
 	errs := make([]error, len(records))
 	var all sync.WaitGroup
 	for i, r := range records {
@@ -47,9 +47,9 @@ func (in *stopInput) do(ctx context.Context, c *Control, scope *Scope) (Answer, 
 
 // stop ends a session with all below it, in whatever process it runs. One that
 // has ended does not change.
-func (c *Control) stop(ctx context.Context, r *store.Record, by string) (*store.Record, error) {
-	stopped, err := c.store.Stop(ctx, r.ID, by)
-	var before *store.EndedError
+func (c *Control) stop(ctx context.Context, r *record.Record, by string) (*record.Record, error) {
+	stopped, err := c.store.Recovery.Stop(ctx, r.ID, by)
+	var before *record.EndedError
 	if errors.As(err, &before) {
 		return before.Record, nil
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/permission"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -129,9 +129,9 @@ func (c *operationCall) Run(ctx context.Context, call *tool.Call) (tool.Result, 
 	scope := &Scope{
 		Below:  []string{call.SessionID},
 		By:     fmt.Sprintf("its caller, session %s", call.SessionID),
-		As:     store.NoPerson,
+		As:     record.NoPerson,
 		Resume: func(ctx context.Context, r Resumption) (string, error) { return c.hooks.Resume(ctx, call, r) },
-		allows: func(r *store.Record) bool {
+		allows: func(r *record.Record) bool {
 			return call.Rules == nil || call.Rules.Decide(valuesOf(c.follows, r.Agent)).Action != permission.Deny
 		},
 	}

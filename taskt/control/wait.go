@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 )
 
 // maxTargets bounds the sessions that one call names.
@@ -82,7 +82,7 @@ func (in *WaitInput) do(ctx context.Context, c *Control, scope *Scope) (Answer, 
 	}
 	waited := &Waited{Results: []Document{}}
 	for i, r := range records {
-		if records[i], err = c.store.Get(ctx, r.ID); err != nil {
+		if records[i], err = c.store.Index.Get(ctx, r.ID); err != nil {
 			return nil, err
 		}
 		if !records[i].Status.Ended() {
@@ -96,7 +96,7 @@ func (in *WaitInput) do(ctx context.Context, c *Control, scope *Scope) (Answer, 
 		if err != nil {
 			return nil, err
 		}
-		if err := c.store.NoteRead(ctx, records[i]); err != nil {
+		if err := c.store.Retention.NoteRead(ctx, records[i]); err != nil {
 			return nil, err
 		}
 		waited.Results = append(waited.Results, result.Document())
@@ -107,7 +107,7 @@ func (in *WaitInput) do(ctx context.Context, c *Control, scope *Scope) (Answer, 
 }
 
 // wait returns when the sessions have ended, or one of them, or the time is over.
-func (c *Control) wait(ctx context.Context, records []*store.Record, in *WaitInput) error {
+func (c *Control) wait(ctx context.Context, records []*record.Record, in *WaitInput) error {
 	waiting := ctx
 	if in.TimeoutSeconds != nil {
 		var cancel context.CancelFunc
@@ -145,8 +145,8 @@ func (c *Control) wait(ctx context.Context, records []*store.Record, in *WaitInp
 }
 
 // awaitEnd returns when the last event of a session is stored.
-func (c *Control) awaitEnd(ctx context.Context, r *store.Record) error {
-	_, stream, err := c.store.FollowNew(ctx, r.Path)
+func (c *Control) awaitEnd(ctx context.Context, r *record.Record) error {
+	_, stream, err := c.store.Approvals.FollowNew(ctx, r.Path)
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,8 @@ import (
 
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/session"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
+	"github.com/agentworker/worker/session/requests"
 	"github.com/agentworker/worker/taskt"
 )
 
@@ -22,10 +23,10 @@ type Options struct {
 	Agent  *agentdefs.Definition // with whom it begins
 
 	// AskedBy is who begins it. Empty means that is not known.
-	AskedBy store.Person
+	AskedBy record.Person
 
-	ID      string        // of its first session; empty means a new one
-	Resumes *store.Record // a session to resume, which has ended; nil means it begins anew
+	ID      string         // of its first session; empty means a new one
+	Resumes *record.Record // a session to resume, which has ended; nil means it begins anew
 
 	// Opened is called with each of its sessions, before that is prompted. It must not
 	// call the conversation. It may be nil.
@@ -46,8 +47,8 @@ type Conversation struct {
 	stale   bool             // the next prompt is one for another run
 	root    *session.Session // nil means there is none at the moment
 	as      *agentdefs.Definition
-	titled  func()        // waits for the title of root
-	resumes *store.Record // what the next root resumes; nil means nothing
+	titled  func()         // waits for the title of root
+	resumes *record.Record // what the next root resumes; nil means nothing
 }
 
 // Answer is how a turn has ended.
@@ -79,14 +80,14 @@ func (c *Conversation) Prompt(ctx context.Context, text string) Answer {
 		return answer
 	}
 	if answer.Seq, err = root.Settle(c.ctx); err != nil { // the store has failed it, or it has ended meanwhile
-		answer.Status = store.Failed
-		answer.Err = errors.Join(answer.Err, c.endSession(store.Failed, err))
+		answer.Status = record.Failed
+		answer.Err = errors.Join(answer.Err, c.endSession(record.Failed, err))
 	}
 	return answer
 }
 
 func failed(err error) Answer {
-	return Answer{Outcome: session.Outcome{Status: store.Failed, Err: err}}
+	return Answer{Outcome: session.Outcome{Status: record.Failed, Err: err}}
 }
 
 // begin returns the session for a turn, which it counts.
@@ -97,7 +98,7 @@ func (c *Conversation) begin(prompt string) (*session.Session, error) {
 		return nil, errors.New("the conversation has ended")
 	}
 	if c.root != nil && (c.stale || c.root.Record().Status.Ended()) {
-		if err := c.end(store.Completed, nil); err != nil {
+		if err := c.end(record.Completed, nil); err != nil {
 			return nil, err
 		}
 	}
@@ -132,20 +133,20 @@ func (c *Conversation) open(prompt string) error {
 }
 
 // endSession ends the session. The next prompt resumes it.
-func (c *Conversation) endSession(status store.Status, why error) error {
+func (c *Conversation) endSession(status record.Status, why error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.end(status, why)
 }
 
 // end is endSession with c.mu held.
-func (c *Conversation) end(status store.Status, why error) error {
+func (c *Conversation) end(status record.Status, why error) error {
 	if c.root == nil {
 		return nil
 	}
 	c.titled()
 	err := c.root.End(status, why)
-	if errors.Is(err, store.ErrEnded) { // a stop has ended it
+	if errors.Is(err, record.ErrEnded) { // a stop has ended it
 		<-c.root.Done()
 		err = nil
 	}
@@ -167,7 +168,7 @@ func (c *Conversation) Send(text string) error {
 	if root == nil {
 		return errors.New("nothing runs")
 	}
-	return root.Send(store.SendRequest{SessionID: root.ID(), MessageID: store.NewID("msg"), Text: text, By: c.opts.AskedBy})
+	return root.Send(requests.SendRequest{SessionID: root.ID(), MessageID: record.NewID("msg"), Text: text, By: c.opts.AskedBy})
 }
 
 // SetModel has the next prompt go to another model; empty means that of the agent.
@@ -207,9 +208,9 @@ func (c *Conversation) Model() (set, live string) {
 
 // End ends the conversation when its turn has ended.
 func (c *Conversation) End() error {
-	status, why := store.Completed, error(nil)
+	status, why := record.Completed, error(nil)
 	if c.ctx.Err() != nil {
-		status, why = store.Cancelled, context.Cause(c.ctx)
+		status, why = record.Cancelled, context.Cause(c.ctx)
 	}
 	c.mu.Lock()
 	c.over = true

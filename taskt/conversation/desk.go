@@ -10,6 +10,8 @@ import (
 	"sync"
 
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/record"
+	"github.com/agentworker/worker/session/requests"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
 )
@@ -76,7 +78,7 @@ func (d *Desk) Close() error {
 
 // Start begins a conversation with a primary agent, as [Find] finds it, and returns the id
 // of its session. It does not wait for the answer. by is the person.
-func (d *Desk) Start(ctx context.Context, by store.Person, agent, prompt string) (id string, err error) {
+func (d *Desk) Start(ctx context.Context, by record.Person, agent, prompt string) (id string, err error) {
 	def, err := Find(d.agents.Snapshot(), agent)
 	if err != nil {
 		return "", err
@@ -87,7 +89,7 @@ func (d *Desk) Start(ctx context.Context, by store.Person, agent, prompt string)
 // Say continues the conversation of a session. An agent that works reads the text before its next
 // step. For one that waits or has ended it is the next prompt. Say returns the id of the session
 // that has the text, which is a new one if the named one has ended. by is the person.
-func (d *Desk) Say(ctx context.Context, by store.Person, id, text string) (string, error) {
+func (d *Desk) Say(ctx context.Context, by record.Person, id, text string) (string, error) {
 	d.mu.Lock()
 	t := d.talks[id]
 	if t != nil && (t.busy || !t.root.Record().Status.Ended()) {
@@ -96,33 +98,33 @@ func (d *Desk) Say(ctx context.Context, by store.Person, id, text string) (strin
 		if !t.busy {
 			return id, d.turn(t, text, nil)
 		}
-		message := store.SendRequest{SessionID: id, MessageID: store.NewID("msg"), Text: text, By: by}
+		message := requests.SendRequest{SessionID: id, MessageID: record.NewID("msg"), Text: text, By: by}
 		if t.root.Send(message) != nil { // it concludes
 			t.next = append(t.next, text)
 		}
 		return id, nil
 	}
 	d.mu.Unlock()
-	record, err := d.sessions.Get(ctx, id)
+	rec, err := d.sessions.Index.Get(ctx, id)
 	if err == nil {
-		record, err = d.sessions.NewestRun(ctx, record)
+		rec, err = d.sessions.Index.Newest(ctx, rec)
 	}
 	switch {
 	case err != nil:
 		return "", err
-	case record.ParentID != "" || record.Agent == "":
+	case rec.ParentID != "" || rec.Agent == "":
 		return "", fmt.Errorf("session %s is no conversation", id)
-	case !record.Status.Ended() && record.ID != id:
-		return d.Say(ctx, by, record.ID, text)
-	case !record.Status.Ended(): // another process has it
-		_, err := d.sessions.Send(ctx, store.SendRequest{SessionID: record.ID, MessageID: store.NewID("msg"), Text: text, By: by})
-		return record.ID, err
+	case !rec.Status.Ended() && rec.ID != id:
+		return d.Say(ctx, by, rec.ID, text)
+	case !rec.Status.Ended(): // another process has it
+		_, err := d.sessions.Requests.Send(ctx, requests.SendRequest{SessionID: rec.ID, MessageID: record.NewID("msg"), Text: text, By: by})
+		return rec.ID, err
 	}
-	def, err := Find(d.agents.Snapshot(), record.Agent)
+	def, err := Find(d.agents.Snapshot(), rec.Agent)
 	if err != nil {
 		return "", err
 	}
-	return d.begin(ctx, Options{Agent: def, AskedBy: by, Resumes: record}, text)
+	return d.begin(ctx, Options{Agent: def, AskedBy: by, Resumes: rec}, text)
 }
 
 // begin has a conversation make its first turn, and returns its session once that is open.

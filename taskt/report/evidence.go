@@ -14,7 +14,7 @@ import (
 
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/internal/termtext"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 )
 
 // maxEvidence bounds the places that are looked up, maxLooked the bytes of one file.
@@ -29,13 +29,13 @@ var place = regexp.MustCompile(`(?:^|[\s("'` + "`" + `\[<,;*])((?:\.{0,2}/)?[\pL
 // Look looks up the places that the section EVIDENCE names, in the folder root, which
 // nothing leads out of. A file that readable refuses is not found: whether it is
 // there is not said.
-func (r *Report) Look(root string, readable func(path string) bool) []store.Evidence {
+func (r *Report) Look(root string, readable func(path string) bool) []record.Evidence {
 	dir, err := os.OpenRoot(root)
 	if err != nil {
 		return nil
 	}
 	defer dir.Close()
-	var all []store.Evidence
+	var all []record.Evidence
 	seen := make(map[string]bool)
 	counted := make(map[string]int)
 	for _, m := range place.FindAllStringSubmatch(r.Evidence, -1) {
@@ -49,7 +49,7 @@ func (r *Report) Look(root string, readable func(path string) bool) []store.Evid
 			continue
 		}
 		name, ok := local(root, m[1])
-		found := store.Evidence{Path: m[1], Line: line}
+		found := record.Evidence{Path: m[1], Line: line}
 		lines := 0
 		switch {
 		case !ok:

@@ -8,7 +8,7 @@ import (
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/termtext"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 )
 
 // maxNamed is how many paths a note names.
@@ -18,7 +18,7 @@ const maxNamed = 10
 const NoCall = "it has tools that change something, and called none"
 
 // Notes returns what is wrong in an answer, for its readers. r is its report, nil for none.
-func Notes(r *Report, w *store.Work) []string {
+func Notes(r *Report, w *record.Work) []string {
 	var notes []string
 	if w.Idle {
 		notes = append(notes, NoCall)
@@ -71,7 +71,7 @@ func paths(all []string, wanted func(string) bool) string {
 	return strings.Join(all, ", ") + more
 }
 
-func written(w *store.Work, name string) bool {
+func written(w *record.Work, name string) bool {
 	return slices.ContainsFunc(w.Files, func(f event.FileChange) bool { return same(f.Path, name) })
 }
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/agentworker/worker/eventbus/event"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 )
 
 const whole = `Some words before.
@@ -86,7 +86,7 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 		r.Look(t.TempDir(), func(string) bool { return true })
-		Notes(r, new(store.Work))
+		Notes(r, new(record.Work))
 	})
 }
 
@@ -119,7 +119,7 @@ func TestEvidenceIsLookedUp(t *testing.T) {
 // TestChangesBesideWhatWasWritten holds CHANGES against the files of the tools.
 func TestChangesBesideWhatWasWritten(t *testing.T) {
 	r := &Report{Changes: "- ./src/a.go and `b.go`, lib/c.go\n- e.g. v1.2"}
-	work := store.Work{Files: []event.FileChange{
+	work := record.Work{Files: []event.FileChange{
 		{Path: "src/a.go", Before: "1", After: "2"}, {Path: "src/b.go", After: "2"}, {Path: "back.go", Before: "1", After: "1"}, {Path: "odd\x1b[2J.go", After: "3"},
 	}}
 	got := strings.Join(Notes(r, &work), "\n")
@@ -131,7 +131,7 @@ func TestChangesBesideWhatWasWritten(t *testing.T) {
 	if got := strings.Join(Notes(r, &work), "\n"); strings.Contains(got, "lib/c.go") {
 		t.Errorf("a command may have written it: %s", got)
 	}
-	if got := Notes(nil, &store.Work{Idle: true}); len(got) != 1 || got[0] != NoCall {
+	if got := Notes(nil, &record.Work{Idle: true}); len(got) != 1 || got[0] != NoCall {
 		t.Errorf("%q", got)
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/agentworker/worker/internal/worktree"
 	"github.com/agentworker/worker/session"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt/control"
 )
 
@@ -20,7 +20,7 @@ type Operation struct {
 	Owner bool   // only the owner of the worker may do it: nothing brings back what it removes
 
 	// Do does it, with the session of a whole id. What cannot be done is a [*RefusedError], a
-	// [store.ErrNotFound] or a [store.ErrRunning]; any other error is a failure of the worker.
+	// [record.ErrNotFound] or a [retention.ErrRunning]; any other error is a failure of the worker.
 	Do func(ctx context.Context, u *Upkeep, id string) (any, error)
 
 	Answer json.RawMessage // JSON Schema of what Do returns
@@ -56,7 +56,7 @@ func onWorktree(do func(u *Upkeep, ctx context.Context, id string) (*Done, error
 			return nil, fmt.Errorf("looking for the worktree of session %s: %w", id, err)
 		}
 		if !slices.ContainsFunc(kept, func(w *worktree.Worktree) bool { return w.ID == id }) {
-			return nil, &store.NotFoundError{What: "worktree of session", ID: id}
+			return nil, &record.NotFoundError{What: "worktree of session", ID: id}
 		}
 		done, err := do(u, ctx, id)
 		if errors.As(err, new(*worktree.ConflictError)) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentworker/worker/internal/worktree"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/session/store"
 )
 
@@ -42,9 +43,9 @@ type Deleted struct {
 
 // Delete deletes a session with those below it, and all that is stored of them. id is the
 // whole id. What a worktree has of it stays. One that has not ended, or has one below it
-// that has not, is refused with [store.ErrRunning].
+// that has not, is refused with [retention.ErrRunning].
 func (u *Upkeep) Delete(ctx context.Context, id string) (*Deleted, error) {
-	n, err := u.Sessions.Delete(ctx, id)
+	n, err := u.Sessions.Retention.Delete(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -54,9 +55,9 @@ func (u *Upkeep) Delete(ctx context.Context, id string) (*Deleted, error) {
 // Summary has a model say in a few sentences what a session was about. id is the whole id.
 // Nothing of it is stored.
 func (u *Upkeep) Summary(ctx context.Context, id string) (*session.Summary, error) {
-	r, err := u.Sessions.Get(ctx, id)
-	if errors.Is(err, store.ErrAmbiguous) || err == nil && r.ID != id {
-		err = &store.NotFoundError{What: "session", ID: id}
+	r, err := u.Sessions.Index.Get(ctx, id)
+	if errors.Is(err, record.ErrAmbiguous) || err == nil && r.ID != id {
+		err = &record.NotFoundError{What: "session", ID: id}
 	}
 	if err != nil {
 		return nil, err

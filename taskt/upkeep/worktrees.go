@@ -6,7 +6,8 @@ import (
 	"fmt"
 
 	"github.com/agentworker/worker/internal/worktree"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
+	"github.com/agentworker/worker/session/retention"
 )
 
 // Done is what was done with a worktree.
@@ -35,12 +36,12 @@ func (u *Upkeep) worktreeOf(ctx context.Context, id string) (*worktree.Worktree,
 	if err != nil {
 		return nil, err
 	}
-	r, err := u.Sessions.Get(ctx, w.ID)
+	r, err := u.Sessions.Index.Get(ctx, w.ID)
 	switch {
-	case errors.Is(err, store.ErrNotFound):
+	case errors.Is(err, record.ErrNotFound):
 		return w, nil // the worktree is kept
 	case err == nil && !r.Status.Ended():
-		return nil, fmt.Errorf("session %s is %s: %w", r.ID, r.Status, store.ErrRunning)
+		return nil, fmt.Errorf("session %s is %s: %w", r.ID, r.Status, retention.ErrRunning)
 	}
 	return w, err
 }
@@ -48,7 +49,7 @@ func (u *Upkeep) worktreeOf(ctx context.Context, id string) (*worktree.Worktree,
 // Apply brings what a session has changed in its worktree to the workspace, and removes the
 // worktree. id may be the start of an id. With a [*worktree.ConflictError] nothing was
 // changed, and the answer has the conflicts. Without a worktree the error is
-// [worktree.ErrNotFound], while the session runs [store.ErrRunning].
+// [worktree.ErrNotFound], while the session runs [retention.ErrRunning].
 func (u *Upkeep) Apply(ctx context.Context, id string) (*Done, error) {
 	w, err := u.worktreeOf(ctx, id)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/gate"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -98,7 +98,7 @@ func fillOne(ctx context.Context, m *session.Manager, tools *gate.ToolSet, i int
 		ToolSet: tools, MaxSteps: 1000,
 	})
 	if err != nil {
-		return errors.Join(err, root.End(store.Failed, err))
+		return errors.Join(err, root.End(record.Failed, err))
 	}
 	done := child.Prompt(ctx, "Find where the delay between two attempts is set.")
 	return errors.Join(done.Err, child.End(done.Status, done.Err), root.End(done.Status, done.Err))

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/agentworker/worker/frontdoor/internal/caller"
+	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/session/store"
 )
 
@@ -29,7 +30,7 @@ type approvals struct {
 func (a *approvals) decide(w http.ResponseWriter, r *http.Request) {
 	var in Decision
 	err := read(w, r, &in)
-	var answer store.Answer
+	var answer approval.Answer
 	if err == nil {
 		answer, err = a.answerOf(r.Context(), in)
 	}
@@ -37,33 +38,33 @@ func (a *approvals) decide(w http.ResponseWriter, r *http.Request) {
 		a.fail(w, err)
 		return
 	}
-	approval, err := a.sessions.Answer(r.Context(), in.ApprovalID, answer)
-	if late := (*store.AnsweredError)(nil); errors.As(err, &late) {
+	asked, err := a.sessions.Approvals.Answer(r.Context(), in.ApprovalID, answer)
+	if late := (*approval.AnsweredError)(nil); errors.As(err, &late) {
 		err = &caller.Error{Status: http.StatusConflict, Code: "answered", Message: err.Error()}
 	}
-	a.answer(w, approval, err)
+	a.answer(w, asked, err)
 }
 
 // answerOf returns what a decision means. "Always" takes the owner, and a call whose card
 // offers it.
-func (a *approvals) answerOf(ctx context.Context, in Decision) (store.Answer, error) {
+func (a *approvals) answerOf(ctx context.Context, in Decision) (approval.Answer, error) {
 	identity := caller.IdentityOf(ctx)
-	answer := store.Answer{Feedback: in.Feedback, By: identity.By(by), As: identity.Person()}
+	answer := approval.Answer{Feedback: in.Feedback, By: identity.By(by), As: identity.Person()}
 	switch in.Answer {
 	case "once":
-		answer.Verdict = store.ApproveOnce
+		answer.Verdict = approval.ApproveOnce
 	case "always":
-		answer.Verdict = store.ApproveAlways
+		answer.Verdict = approval.ApproveAlways
 		if err := identity.Require(caller.Owner); err != nil {
 			return answer, err
 		}
-		approval, err := a.sessions.Approval(ctx, in.ApprovalID)
-		if err == nil && len(newCard(approval).Always) == 0 {
-			err = caller.BadRequest(store.ErrNoAlways)
+		asked, err := a.sessions.Approvals.Get(ctx, in.ApprovalID)
+		if err == nil && len(newCard(asked).Always) == 0 {
+			err = caller.BadRequest(approval.ErrNoAlways)
 		}
 		return answer, err
 	case "deny":
-		answer.Verdict = store.DenyCall
+		answer.Verdict = approval.DenyCall
 	default:
 		return answer, caller.BadRequest(errors.New(`answer is "once", "always" or "deny"`))
 	}

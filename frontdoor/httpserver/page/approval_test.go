@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/agentworker/worker/internal/termtext"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/approval"
 )
 
 func text(pieces []Piece) string {
@@ -25,7 +25,7 @@ func TestCard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := newCard(&store.Approval{Tool: "shell_exec", Arguments: string(raw), Patterns: []string{"a *"}, AlwaysPatterns: []string{"a *"}})
+	c := newCard(&approval.Approval{Tool: "shell_exec", Arguments: string(raw), Patterns: []string{"a *"}, AlwaysPatterns: []string{"a *"}})
 	if len(c.Arguments) != 2 || c.Arguments[0].Name != "command" || !c.Complete {
 		t.Fatalf("card %+v", c)
 	}
@@ -48,7 +48,7 @@ func TestCard(t *testing.T) {
 		t.Errorf("always %q, want %q", c.Always, want)
 	}
 	long := strings.Repeat("x", termtext.MaxCard+1)
-	for name, a := range map[string]*store.Approval{
+	for name, a := range map[string]*approval.Approval{
 		"arguments": {Arguments: `{"command":"` + long + `"}`, AlwaysPatterns: []string{"x"}},
 		"broken":    {Arguments: `{"command":` + long, AlwaysPatterns: []string{"x"}},
 		"a pattern": {Arguments: `{}`, Patterns: []string{long}, AlwaysPatterns: []string{"x"}},

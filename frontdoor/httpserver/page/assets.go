@@ -10,7 +10,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 )
 
 //go:embed assets
@@ -58,7 +58,7 @@ func (a *assets) file(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("file")
 	f, ok := a.files[name]
 	if !ok || strings.HasSuffix(name, ".html") {
-		a.fail(w, &store.NotFoundError{What: "file", ID: name})
+		a.fail(w, &record.NotFoundError{What: "file", ID: name})
 		return
 	}
 	header := w.Header()

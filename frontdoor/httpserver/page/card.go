@@ -10,8 +10,8 @@ import (
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/frontdoor/internal/caller"
 	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/session/gate"
-	"github.com/agentworker/worker/session/store"
 )
 
 // maxShownTexts bounds the texts of one call that a person is shown.
@@ -47,7 +47,7 @@ type Argument struct {
 	Text []Piece `json:"text"`
 }
 
-func newCard(a *store.Approval) Card {
+func newCard(a *approval.Approval) Card {
 	c := Card{
 		ID: a.ID, SessionID: a.SessionID, Path: a.Path, Agent: a.Agent, Tool: a.Tool, Reason: a.Reason,
 		CreatedAt: millis(a.CreatedAt), ExpiresAt: millis(a.ExpiresAt), Wants: [][]Piece{}, Always: []string{},

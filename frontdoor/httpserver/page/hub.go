@@ -8,7 +8,9 @@ import (
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/frontdoor/internal/caller"
+	"github.com/agentworker/worker/session/index"
 	"github.com/agentworker/worker/session/live"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/session/store"
 )
 
@@ -146,7 +148,7 @@ func (h *hub) load(ctx context.Context) (from uint64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	page, err := h.sessions.Page(ctx, store.ListOptions{Limit: maxRows, Nested: true})
+	page, err := h.sessions.Index.Page(ctx, index.ListOptions{Limit: maxRows, Nested: true})
 	if err != nil {
 		return 0, err
 	}
@@ -159,7 +161,7 @@ func (h *hub) load(ctx context.Context) (from uint64, err error) {
 		}
 		rows.put(rec)
 	}
-	pending, err := h.sessions.Approvals(ctx)
+	pending, err := h.sessions.Approvals.Pending(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -171,7 +173,7 @@ func (h *hub) load(ctx context.Context) (from uint64, err error) {
 }
 
 // replay adds the events of a running session to rows.
-func (h *hub) replay(ctx context.Context, rec *store.Record, rows *rows) error {
+func (h *hub) replay(ctx context.Context, rec *record.Record, rows *rows) error {
 	for entry, err := range h.bus.Log(ctx, rec.Path) {
 		if err != nil {
 			return err
@@ -196,7 +198,7 @@ func (h *hub) apply(ctx context.Context, placed eventbus.Placed) error {
 	}
 	switch ev.(type) {
 	case event.ToolApprovalRequired, event.ToolApprovalResolved:
-		pending, err := h.sessions.Approvals(ctx)
+		pending, err := h.sessions.Approvals.Pending(ctx)
 		if err != nil {
 			return err
 		}
@@ -282,7 +284,7 @@ func (h *hub) readBudgets() {
 // lookUp adds what the record of a session says. One that cannot be read is looked up again,
 // a few times.
 func (h *hub) lookUp(ctx context.Context, id string) {
-	rec, err := h.sessions.Get(ctx, id)
+	rec, err := h.sessions.Index.Get(ctx, id)
 	if err != nil {
 		h.log.Debug("looking up a session for the page", "session", id, "err", err)
 		return

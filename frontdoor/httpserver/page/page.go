@@ -10,6 +10,7 @@ import (
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/frontdoor/internal/caller"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/session/store"
 )
 
@@ -38,8 +39,8 @@ type Options struct {
 // Talks has the conversations of people with primary agents. The ids are those of
 // sessions; see [github.com/agentworker/worker/taskt/conversation.Desk].
 type Talks interface {
-	Start(ctx context.Context, by store.Person, agent, prompt string) (id string, err error)
-	Say(ctx context.Context, by store.Person, id, text string) (newID string, err error)
+	Start(ctx context.Context, by record.Person, agent, prompt string) (id string, err error)
+	Say(ctx context.Context, by record.Person, id, text string) (newID string, err error)
 	Close() error
 }
 

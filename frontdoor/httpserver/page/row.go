@@ -8,21 +8,21 @@ import (
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session/live"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 )
 
 // Row is what the page shows of a session in its tree.
 type Row struct {
-	ID       string       `json:"id"`
-	ParentID string       `json:"parentId,omitempty"`
-	Root     string       `json:"root"`            // the session at the top of its tree
-	Agent    string       `json:"agent,omitempty"` // empty means a caller
-	Label    string       `json:"label,omitempty"`
-	Model    string       `json:"model,omitempty"`
-	Status   store.Status `json:"status"`
-	Doing    event.Status `json:"doing,omitempty"` // as its last status_change says; empty means it has ended
-	Tool     string       `json:"tool,omitempty"`  // of the calls that run, the latest: its tool and what it is about
-	Error    string       `json:"error,omitempty"`
+	ID       string        `json:"id"`
+	ParentID string        `json:"parentId,omitempty"`
+	Root     string        `json:"root"`            // the session at the top of its tree
+	Agent    string        `json:"agent,omitempty"` // empty means a caller
+	Label    string        `json:"label,omitempty"`
+	Model    string        `json:"model,omitempty"`
+	Status   record.Status `json:"status"`
+	Doing    event.Status  `json:"doing,omitempty"` // as its last status_change says; empty means it has ended
+	Tool     string        `json:"tool,omitempty"`  // of the calls that run, the latest: its tool and what it is about
+	Error    string        `json:"error,omitempty"`
 
 	CreatedAt int64 `json:"createdAt"`         // in ms since 1970, as all times
 	StartedAt int64 `json:"startedAt"`         // 0 means it waits for a slot

@@ -5,8 +5,9 @@ import (
 	"slices"
 
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/session/live"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 )
 
 const (
@@ -28,7 +29,7 @@ type rows struct {
 	tree      live.Tree
 	changed   map[string]uint64 // by session: the revision of its latest change
 	lookups   map[string]int    // by session: how many lookups of its record are left
-	approvals []*store.Approval
+	approvals []*approval.Approval
 	asked     uint64 // the revision of approvals
 	agents    uint64 // the revision of the last change of agents
 	cut       uint64 // the revision at which rows were removed last: a browser that was there before starts again
@@ -45,7 +46,7 @@ func (r *rows) next() uint64 {
 }
 
 // put adds a record. One that is older than its session's end adds nothing.
-func (r *rows) put(rec *store.Record) {
+func (r *rows) put(rec *record.Record) {
 	if s := r.tree.Get(rec.ID); s != nil && s.Status.Ended() && !rec.Status.Ended() {
 		return
 	}
@@ -71,7 +72,7 @@ func (r *rows) apply(e live.Event) {
 }
 
 // ask sets the approvals that wait.
-func (r *rows) ask(pending []*store.Approval) { r.approvals, r.asked = pending, r.next() }
+func (r *rows) ask(pending []*approval.Approval) { r.approvals, r.asked = pending, r.next() }
 
 // setBudget sets how much of its budget a session has used.
 func (r *rows) setBudget(id string, used event.Budget) {

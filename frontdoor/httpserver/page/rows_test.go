@@ -7,14 +7,14 @@ import (
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/session/live"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 )
 
 // add adds a session that runs, or has ended after so many seconds.
 func (r *rows) add(id, parent string, ended int) {
-	rec := &store.Record{ID: id, ParentID: parent, Path: event.Path{{SessionID: id}}, Status: store.Running}
+	rec := &record.Record{ID: id, ParentID: parent, Path: event.Path{{SessionID: id}}, Status: record.Running}
 	if ended > 0 {
-		rec.Status, rec.EndedAt = store.Completed, time.Unix(int64(ended), 0)
+		rec.Status, rec.EndedAt = record.Completed, time.Unix(int64(ended), 0)
 	}
 	r.put(rec)
 	r.forget()
@@ -85,7 +85,7 @@ func TestLookups(t *testing.T) {
 		t.Errorf("a new one: %v, %v", first, second)
 	}
 	apply(2, event.SessionEnd{Status: "completed"})
-	r.put(&store.Record{ID: "s", Path: event.Path{{SessionID: "s"}}, Status: store.Running})
+	r.put(&record.Record{ID: "s", Path: event.Path{{SessionID: "s"}}, Status: record.Running})
 	if ids := r.lookUp(); len(ids) != 1 {
 		t.Error("one that has ended is not looked up again")
 	}

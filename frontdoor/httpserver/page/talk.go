@@ -8,7 +8,7 @@ import (
 
 	"github.com/agentworker/worker/frontdoor/internal/caller"
 	"github.com/agentworker/worker/internal/errtext"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 )
 
 // talks has the conversations of people with primary agents.
@@ -50,7 +50,7 @@ func (t *talks) serve(w http.ResponseWriter, r *http.Request, in any, do func(co
 	}
 	if err == nil {
 		answer.SessionID, err = do(r.Context())
-		if err != nil && !errors.Is(err, store.ErrNotFound) {
+		if err != nil && !errors.Is(err, record.ErrNotFound) {
 			err = caller.BadRequest(errors.New(errtext.Of(err)))
 		}
 	}

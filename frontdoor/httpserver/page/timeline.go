@@ -11,6 +11,7 @@ import (
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/session/store"
 )
 
@@ -66,7 +67,7 @@ func (t *timelines) lanes(ctx context.Context, id string) ([]Lane, error) {
 	if err != nil {
 		return nil, err
 	}
-	tree, err := t.sessions.Tree(ctx, top.Path)
+	tree, err := t.sessions.Index.Tree(ctx, top.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -86,14 +87,14 @@ func (t *timelines) lanes(ctx context.Context, id string) ([]Lane, error) {
 }
 
 // inOrder returns records as a tree is read: each before those below it.
-func inOrder(tree []*store.Record, top *store.Record) []*store.Record {
-	below := make(map[string][]*store.Record)
+func inOrder(tree []*record.Record, top *record.Record) []*record.Record {
+	below := make(map[string][]*record.Record)
 	for _, rec := range tree {
 		below[rec.ParentID] = append(below[rec.ParentID], rec)
 	}
-	var ordered []*store.Record
-	var add func(rec *store.Record)
-	add = func(rec *store.Record) {
+	var ordered []*record.Record
+	var add func(rec *record.Record)
+	add = func(rec *record.Record) {
 		ordered = append(ordered, rec)
 		for _, child := range below[rec.ID] {
 			add(child)
@@ -104,7 +105,7 @@ func inOrder(tree []*store.Record, top *store.Record) []*store.Record {
 }
 
 // spans reads what a session did when.
-func (t *timelines) spans(ctx context.Context, rec *store.Record) ([]Span, error) {
+func (t *timelines) spans(ctx context.Context, rec *record.Record) ([]Span, error) {
 	if spans, ok := t.ended.get(rec.ID); ok {
 		return spans, nil
 	}
@@ -144,7 +145,7 @@ func (t *timelines) spans(ctx context.Context, rec *store.Record) ([]Span, error
 }
 
 // addUsage adds to the spans what the model's answers in them have used.
-func (t *timelines) addUsage(ctx context.Context, rec *store.Record, spans []Span) error {
+func (t *timelines) addUsage(ctx context.Context, rec *record.Record, spans []Span) error {
 	at := 0
 	for d, err := range t.bus.Stored(ctx, rec.Path, rec.Path, (event.Usage{}).Type(), 0) {
 		if err != nil {

@@ -9,17 +9,19 @@ import (
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/session/log"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt/report"
 )
 
 // Transcript is what a session was told, did and said.
 type Transcript struct {
-	Session *store.Record `json:"session"`
-	Blocks  []Block       `json:"blocks"`
-	Omitted int           `json:"omitted,omitempty"` // messages before these, which are not shown
-	After   string        `json:"after,omitempty"`   // the blocks follow that of this key; empty means they are all
-	Final   *Final        `json:"final,omitempty"`   // nil means it has not ended, or is a caller's
+	Session *record.Record `json:"session"`
+	Blocks  []Block        `json:"blocks"`
+	Omitted int            `json:"omitted,omitempty"` // messages before these, which are not shown
+	After   string         `json:"after,omitempty"`   // the blocks follow that of this key; empty means they are all
+	Final   *Final         `json:"final,omitempty"`   // nil means it has not ended, or is a caller's
 }
 
 // Block is a part of a transcript. Its key stays the same while it grows.
@@ -46,9 +48,9 @@ type Call struct {
 
 // Final compares a session's claims with its work.
 type Final struct {
-	Claims []Claim    `json:"claims"`
-	Notes  []string   `json:"notes"` // what does not hold of them
-	Work   store.Work `json:"work"`
+	Claims []Claim     `json:"claims"`
+	Notes  []string    `json:"notes"` // what does not hold of them
+	Work   record.Work `json:"work"`
 }
 
 // Claim is a section of an answer.
@@ -84,10 +86,10 @@ func (ts *transcripts) read(ctx context.Context, id, after string) (*Transcript,
 		return nil, err
 	}
 	t := &Transcript{Session: rec, Blocks: []Block{}}
-	messages, state := []*store.Message(nil), &store.State{}
+	messages, state := []*log.Message(nil), &log.State{}
 	if rec.Status.Ended() {
-		messages, err = ts.sessions.Messages(ctx, rec.ID)
-	} else if state, err = ts.sessions.State(ctx, rec.Path); err == nil {
+		messages, err = ts.sessions.Transcripts.Messages(ctx, rec.ID)
+	} else if state, err = ts.sessions.Index.State(ctx, rec.Path); err == nil {
 		state.Mask()
 		messages, err = ts.before(ctx, rec)
 		messages = append(messages, state.Messages...)
@@ -100,7 +102,7 @@ func (ts *transcripts) read(ctx context.Context, id, after string) (*Transcript,
 	}
 	seen := 0
 	if after != "" {
-		seen = max(0, slices.IndexFunc(messages, func(m *store.Message) bool { return holds(m, after) }))
+		seen = max(0, slices.IndexFunc(messages, func(m *log.Message) bool { return holds(m, after) }))
 	}
 	for _, m := range messages[seen:] {
 		ts.add(t, m)
@@ -124,25 +126,25 @@ func (ts *transcripts) read(ctx context.Context, id, after string) (*Transcript,
 
 // before returns the messages of the runs before that of a record, as far as they are still
 // stored.
-func (ts *transcripts) before(ctx context.Context, rec *store.Record) ([]*store.Message, error) {
+func (ts *transcripts) before(ctx context.Context, rec *record.Record) ([]*log.Message, error) {
 	if rec.Resumes == "" {
 		return nil, nil
 	}
-	messages, err := ts.sessions.Messages(ctx, rec.Resumes)
-	if errors.Is(err, store.ErrNotFound) {
+	messages, err := ts.sessions.Transcripts.Messages(ctx, rec.Resumes)
+	if errors.Is(err, record.ErrNotFound) {
 		return nil, nil
 	}
 	return messages, err
 }
 
 // holds reports whether a message has the block of a key.
-func holds(m *store.Message, key string) bool {
+func holds(m *log.Message, key string) bool {
 	return m.ID == key || slices.ContainsFunc(m.ToolCalls, func(c model.ToolCall) bool { return c.ID == key })
 }
 
 // open adds what is not complete: the text so far, and the calls without an outcome.
 // answer is what the model has said last.
-func (t *Transcript) open(state *store.State, answer string) {
+func (t *Transcript) open(state *log.State, answer string) {
 	if state.Partial != "" && state.Partial != answer {
 		t.Blocks = append(t.Blocks, Block{Key: "partial", Kind: "assistant", HTML: markdown(state.Partial), Open: true})
 	}
@@ -154,7 +156,7 @@ func (t *Transcript) open(state *store.State, answer string) {
 }
 
 // add adds a message: its text, and each of its calls. Results go to their calls.
-func (ts *transcripts) add(t *Transcript, m *store.Message) {
+func (ts *transcripts) add(t *Transcript, m *log.Message) {
 	results := make(map[string]model.ToolResult)
 	for _, r := range m.ToolResults {
 		results[r.ToolCallID] = r
@@ -189,7 +191,7 @@ func newCall(c model.ToolCall) *Call {
 }
 
 // final makes the card of a session that has ended.
-func (ts *transcripts) final(rec *store.Record, answer string) *Final {
+func (ts *transcripts) final(rec *record.Record, answer string) *Final {
 	f := &Final{Claims: []Claim{}, Work: rec.Work}
 	var r *report.Report
 	if len(answer) <= maxMarkdown {
@@ -211,10 +213,10 @@ func (ts *transcripts) final(rec *store.Record, answer string) *Final {
 }
 
 // recordOf returns the record of a session, by its complete id.
-func recordOf(ctx context.Context, sessions *store.Store, id string) (*store.Record, error) {
-	rec, err := sessions.Get(ctx, id)
-	if errors.Is(err, store.ErrAmbiguous) || err == nil && rec.ID != id {
-		return nil, &store.NotFoundError{What: "session", ID: id}
+func recordOf(ctx context.Context, sessions *store.Store, id string) (*record.Record, error) {
+	rec, err := sessions.Index.Get(ctx, id)
+	if errors.Is(err, record.ErrAmbiguous) || err == nil && rec.ID != id {
+		return nil, &record.NotFoundError{What: "session", ID: id}
 	}
 	return rec, err
 }

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/agentworker/worker/session/approval"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/session/store"
 )
 
@@ -21,18 +23,18 @@ type Answer struct {
 
 // PendingApprovals is the answer to a request for the tool calls that wait.
 type PendingApprovals struct {
-	Approvals []*store.Approval `json:"approvals"` // the oldest first
+	Approvals []*approval.Approval `json:"approvals"` // the oldest first
 }
 
 // Approvals returns the tool calls that wait for an answer.
 func Approvals(ctx context.Context, sessions *store.Store) (PendingApprovals, error) {
-	pending, err := sessions.Approvals(ctx)
-	return PendingApprovals{append([]*store.Approval{}, pending...)}, err
+	pending, err := sessions.Approvals.Pending(ctx)
+	return PendingApprovals{append([]*approval.Approval{}, pending...)}, err
 }
 
 // AnswerApproval answers a tool call as body, an [Answer], says, and returns it
 // as answered. by says who does it. What can't be done is an [*Error].
-func AnswerApproval(ctx context.Context, sessions *store.Store, body []byte, by By) (*store.Approval, error) {
+func AnswerApproval(ctx context.Context, sessions *store.Store, body []byte, by By) (*approval.Approval, error) {
 	var in Answer
 	if err := Decode(body, &in); err != nil {
 		return nil, BadRequest(fmt.Errorf("reading the answer: %w", err))
@@ -40,24 +42,24 @@ func AnswerApproval(ctx context.Context, sessions *store.Store, body []byte, by 
 	if in.ApprovalID == "" || in.Approve == nil {
 		return nil, BadRequest(errors.New("approvalId and approve are required"))
 	}
-	answer := store.Answer{Verdict: store.DenyCall, Feedback: in.Feedback, By: by.Text, As: by.Person}
+	answer := approval.Answer{Verdict: approval.DenyCall, Feedback: in.Feedback, By: by.Text, As: by.Person}
 	if *in.Approve {
-		answer.Verdict = store.ApproveOnce
+		answer.Verdict = approval.ApproveOnce
 	}
-	approval, err := sessions.Answer(ctx, in.ApprovalID, answer)
-	var late *store.AnsweredError
+	asked, err := sessions.Approvals.Answer(ctx, in.ApprovalID, answer)
+	var late *approval.AnsweredError
 	switch {
 	case errors.As(err, &late):
 		return nil, &Error{Status: http.StatusConflict, Code: "answered", Message: err.Error()}
-	case errors.Is(err, store.ErrAmbiguous):
+	case errors.Is(err, record.ErrAmbiguous):
 		return nil, BadRequest(err)
 	}
-	return approval, err
+	return asked, err
 }
 
 // CallText returns what an approval decides on: the command of a shell, else the values
 // that the rules match, and the arguments.
-func CallText(a *store.Approval) (call, arguments string) {
+func CallText(a *approval.Approval) (call, arguments string) {
 	var args struct{ Command string }
 	if a.Tool == "shell_exec" && json.Unmarshal([]byte(a.Arguments), &args) == nil && args.Command != "" {
 		return args.Command, ""

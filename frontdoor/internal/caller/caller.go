@@ -10,7 +10,7 @@ import (
 	"sync"
 
 	"github.com/agentworker/worker/session"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/slots"
 )
@@ -95,7 +95,7 @@ func (c *Call) Done() {
 // By is who does something through a door.
 type By struct {
 	Text   string // for people
-	Person store.Person
+	Person record.Person
 }
 
 // Open opens the root session of the caller. Run ends it.
@@ -164,7 +164,7 @@ func (c *Call) end(result *taskt.Result) *taskt.Result {
 	if err := c.root.End(result.Status, result.Err); err != nil {
 		c.pool.log.Error("ending a caller's session", "session", c.root.ID(), "err", err)
 		if result.Err == nil { // no answer is handed out with events missing
-			result.Status, result.Text, result.Err = store.Failed, err.Error(), err
+			result.Status, result.Text, result.Err = record.Failed, err.Error(), err
 		}
 	}
 	return result

@@ -6,7 +6,12 @@ import (
 	"net/http"
 
 	"github.com/agentworker/worker/internal/errtext"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/approval"
+	"github.com/agentworker/worker/session/integrity"
+	"github.com/agentworker/worker/session/record"
+	"github.com/agentworker/worker/session/recovery"
+	"github.com/agentworker/worker/session/requests"
+	"github.com/agentworker/worker/session/retention"
 	"github.com/agentworker/worker/taskt/control"
 	"github.com/agentworker/worker/taskt/offer"
 	"github.com/agentworker/worker/taskt/slots"
@@ -51,7 +56,7 @@ func BadRequest(err error) error {
 func Explain(err error, log *slog.Logger) *Error {
 	var known *Error
 	var unknown *offer.UnknownAgentError
-	var incomplete *store.IncompleteError
+	var incomplete *integrity.IncompleteError
 	var input *control.InputError
 	var resume *control.ResumeError
 	switch {
@@ -59,7 +64,7 @@ func Explain(err error, log *slog.Logger) *Error {
 		return known
 	case errors.As(err, &input):
 		return &Error{http.StatusBadRequest, "bad_request", errtext.Of(err)}
-	case errors.Is(err, control.ErrRunning) || errors.Is(err, store.ErrRunning):
+	case errors.Is(err, control.ErrRunning) || errors.Is(err, retention.ErrRunning):
 		return &Error{http.StatusConflict, "running", err.Error()}
 	case errors.As(err, &unknown):
 		return &Error{http.StatusUnprocessableEntity, "unknown_agent", err.Error()}
@@ -73,21 +78,21 @@ func Explain(err error, log *slog.Logger) *Error {
 		return &Error{http.StatusConflict, "not_resumed", errtext.Of(err)}
 	case errors.As(err, &incomplete):
 		return &Error{http.StatusGone, "incomplete", err.Error()}
-	case errors.Is(err, store.ErrNotFound):
+	case errors.Is(err, record.ErrNotFound):
 		return &Error{http.StatusNotFound, "not_found", err.Error()}
-	case errors.As(err, new(*store.SecondPersonError)):
+	case errors.As(err, new(*approval.SecondPersonError)):
 		return &Error{http.StatusForbidden, "second_person", err.Error()}
-	case errors.Is(err, store.ErrEnded):
+	case errors.Is(err, record.ErrEnded):
 		return &Error{http.StatusConflict, "ended", err.Error()}
-	case errors.Is(err, store.ErrConcludes):
+	case errors.Is(err, requests.ErrConcludes):
 		return &Error{http.StatusConflict, "concludes", err.Error()}
 	case errors.As(err, new(*upkeep.RefusedError)):
 		return &Error{http.StatusConflict, "not_done", errtext.Of(err)}
-	case errors.As(err, new(*store.RefusedError)):
+	case errors.As(err, new(*requests.RefusedError)):
 		return &Error{http.StatusConflict, "not_moved", err.Error()}
-	case errors.Is(err, store.ErrNotSent):
+	case errors.Is(err, requests.ErrNotSent):
 		return &Error{http.StatusGatewayTimeout, "not_sent", err.Error()}
-	case errors.Is(err, store.ErrNotStopped):
+	case errors.Is(err, recovery.ErrNotStopped):
 		return &Error{http.StatusGatewayTimeout, "not_stopped", err.Error()}
 	default:
 		log.Error("answering a call", "err", err)

@@ -8,7 +8,10 @@ import (
 	"testing"
 
 	"github.com/agentworker/worker/frontdoor/internal/caller"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/approval"
+	"github.com/agentworker/worker/session/record"
+	"github.com/agentworker/worker/session/requests"
+	"github.com/agentworker/worker/session/retention"
 	"github.com/agentworker/worker/taskt/control"
 	"github.com/agentworker/worker/taskt/offer"
 	"github.com/agentworker/worker/taskt/slots"
@@ -25,23 +28,23 @@ func TestExplain(t *testing.T) {
 		{caller.ErrBusy, 429, "busy"},
 		{fmt.Errorf("calling: %w", caller.ErrClosed), 503, "shutting_down"},
 		{slots.ErrClosed, 503, "shutting_down"},
-		{&store.SecondPersonError{SecondPerson: &store.SecondPerson{}}, 403, "second_person"},
+		{&approval.SecondPersonError{SecondPerson: &approval.SecondPerson{}}, 403, "second_person"},
 		{slots.ErrFull, 429, "full"},
 		{&slots.FullError{Limit: 2}, 429, "full"},
 		{slots.ErrLost, 503, "lost"},
 		{caller.BadRequest(errors.New("no JSON")), 400, "bad_request"},
 		{caller.BadRequest(unknown), 422, "unknown_agent"},
 		{fmt.Errorf("calling: %w", unknown), 422, "unknown_agent"},
-		{fmt.Errorf("session x: %w", store.ErrConcludes), 409, "concludes"},
-		{fmt.Errorf("session x: %w", store.ErrNotSent), 504, "not_sent"},
-		{&store.RefusedError{SessionID: "x", Why: "no call waits"}, 409, "not_moved"},
+		{fmt.Errorf("session x: %w", requests.ErrConcludes), 409, "concludes"},
+		{fmt.Errorf("session x: %w", requests.ErrNotSent), 504, "not_sent"},
+		{&requests.RefusedError{SessionID: "x", Why: "no call waits"}, 409, "not_moved"},
 		{&control.InputError{Operation: "task_wait", Err: errors.New("what?")}, 400, "bad_request"},
 		{fmt.Errorf("session x: %w", control.ErrRunning), 409, "running"},
-		{fmt.Errorf("session x: %w", store.ErrRunning), 409, "running"},
+		{fmt.Errorf("session x: %w", retention.ErrRunning), 409, "running"},
 		{&upkeep.RefusedError{Err: errors.New("a merge is under way")}, 409, "not_done"},
-		{&control.ResumeError{SessionID: "x", Err: store.ErrResumed}, 409, "not_resumed"},
+		{&control.ResumeError{SessionID: "x", Err: record.ErrResumed}, 409, "not_resumed"},
 		{&control.ResumeError{SessionID: "x", Err: caller.ErrBusy}, 429, "busy"},
-		{fmt.Errorf("%w: ses_x", store.ErrNotFound), 404, "not_found"},
+		{fmt.Errorf("%w: ses_x", record.ErrNotFound), 404, "not_found"},
 		{errors.New("disk 3 is full"), 500, "internal"},
 	} {
 		var log strings.Builder
@@ -65,13 +68,13 @@ func TestExplain(t *testing.T) {
 func TestPerson(t *testing.T) {
 	for _, tt := range []struct {
 		identity caller.Identity
-		want     store.Person
+		want     record.Person
 		named    bool
 	}{
-		{caller.Identity{}, store.Unknown, false},
-		{caller.Identity{Scopes: []caller.Scope{caller.Approve}}, store.Unknown, false},
-		{caller.OwnerIdentity, store.Owner, true},
-		{caller.Identity{Name: "bob", Scopes: []caller.Scope{caller.Approve}}, store.TokenPerson("bob"), true},
+		{caller.Identity{}, record.Unknown, false},
+		{caller.Identity{Scopes: []caller.Scope{caller.Approve}}, record.Unknown, false},
+		{caller.OwnerIdentity, record.Owner, true},
+		{caller.Identity{Name: "bob", Scopes: []caller.Scope{caller.Approve}}, record.TokenPerson("bob"), true},
 	} {
 		if got := tt.identity.Person(); got != tt.want || got.Named() != tt.named {
 			t.Errorf("%+v is %q, want %q", tt.identity, got, tt.want)

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 )
 
 // Scope is what a caller needs for a request.
@@ -57,14 +57,14 @@ func (i Identity) String() string {
 }
 
 // Person is who the identity is.
-func (i Identity) Person() store.Person {
+func (i Identity) Person() record.Person {
 	switch {
 	case i.May(Owner):
-		return store.Owner
+		return record.Owner
 	case i.Name == "":
-		return store.Unknown
+		return record.Unknown
 	}
-	return store.TokenPerson(i.Name)
+	return record.TokenPerson(i.Name)
 }
 
 // By says to people who has done something through a door, which is named for the owner:

@@ -18,7 +18,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 )
 
 // Case is a case of a file: one document of its YAML.
@@ -212,7 +212,7 @@ func withLine(file string, line int, err error) error {
 }
 
 // statuses are the statuses that a run can end with.
-var statuses = []string{string(store.Completed), string(store.Failed), string(store.TimedOut), string(store.Cancelled)}
+var statuses = []string{string(record.Completed), string(record.Failed), string(record.TimedOut), string(record.Cancelled)}
 
 // check returns what is wrong with a case, and fills in what it leaves out.
 func (c *Case) check() error {
@@ -230,7 +230,7 @@ func (c *Case) check() error {
 		fail(c.Prompt.line, "prompt is missing: what the agent is to do")
 	}
 	if c.Expect.Status.V == "" {
-		c.Expect.Status.V = string(store.Completed)
+		c.Expect.Status.V = string(record.Completed)
 	}
 	if !slices.Contains(statuses, c.Expect.Status.V) {
 		fail(c.Expect.Status.line, "unknown status %q (use %s)", c.Expect.Status.V, strings.Join(statuses, ", "))

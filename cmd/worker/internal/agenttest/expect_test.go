@@ -5,14 +5,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 )
 
 // TestExpect: each expectation holds, or fails with the line that has it.
 func TestExpect(t *testing.T) {
 	o := &outcome{
-		document: taskt.Document{Status: store.Completed, Text: "```json\n{\"a\": {\"b\": [1, {\"c\": null}]}, \"d\": \"x\"}\n```"},
+		document: taskt.Document{Status: record.Completed, Text: "```json\n{\"a\": {\"b\": [1, {\"c\": null}]}, \"d\": \"x\"}\n```"},
 		calls:    []called{{"grep", false}, {"read_file", false}, {"grep", true}},
 		changed:  []string{"a.go", "b.go"},
 		tokens:   100,

@@ -16,7 +16,7 @@ import (
 	"github.com/agentworker/worker/internal/secrets"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session/gate"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/conversation"
 )
@@ -25,9 +25,9 @@ import (
 type mode int
 
 const (
-	play   mode = iota // from its recording; on its model if it has none
-	live               // on its model
-	record             // the same, and its calls are recorded
+	play       mode = iota // from its recording; on its model if it has none
+	live                   // on its model
+	recordMode             // the same, and its calls are recorded
 )
 
 // run runs a case once, in a copy of its workspace, with a state of its own.
@@ -106,7 +106,7 @@ func (p commands) call(ctx context.Context, c *Case, dir, state string, normal *
 		}
 		player = recording.NewPlayer(rec, normal, secrets.Mask)
 		get = player.Model
-	case how == record:
+	case how == recordMode:
 		recorder = recording.NewRecorder(normal)
 		get = recorder.Models(get)
 	}
@@ -152,7 +152,7 @@ func (c *Case) task(ctx context.Context, p *app.Program) (_ *outcome, err error)
 	if _, err := a.Tasks.Find(c.Agent.V); err != nil {
 		return nil, fmt.Errorf("%s:%d: %w", c.file, c.Agent.line, err)
 	}
-	root, err := a.Tasks.OpenCaller(ctx, "worker test", store.Owner)
+	root, err := a.Tasks.OpenCaller(ctx, "worker test", record.Owner)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/cmd/worker/internal/settings"
 	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/session/index"
 	"github.com/agentworker/worker/session/store"
 )
 
@@ -34,7 +35,7 @@ func (p *Program) Complete(several bool, names func(ctx context.Context) []strin
 func (p *Program) CompleteSessions(several bool) cobra.CompletionFunc {
 	return p.Complete(several, func(ctx context.Context) (ids []string) {
 		_ = p.WithSessions(ctx, func(ctx context.Context, sessions *store.Store) error { // no answer: nothing to complete
-			page, err := sessions.Page(ctx, store.ListOptions{})
+			page, err := sessions.Index.Page(ctx, index.ListOptions{})
 			if err != nil {
 				return err
 			}
@@ -51,7 +52,7 @@ func (p *Program) CompleteSessions(several bool) cobra.CompletionFunc {
 func (p *Program) CompleteApprovals() cobra.CompletionFunc {
 	return p.Complete(false, func(ctx context.Context) (ids []string) {
 		_ = p.WithSessions(ctx, func(ctx context.Context, sessions *store.Store) error { // no answer: nothing to complete
-			pending, err := sessions.Approvals(ctx)
+			pending, err := sessions.Approvals.Pending(ctx)
 			for _, a := range pending {
 				ids = append(ids, a.ID+"\t"+termtext.OneLine(a.Tool+" "+strings.Join(a.Patterns, ", "), 80))
 			}

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/session/approval"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt/control"
 )
@@ -19,7 +21,7 @@ func Control(ctx context.Context, sessions *store.Store, command, operation stri
 	maps.Copy(args, in)
 	var full []string
 	for _, id := range ids {
-		r, err := sessions.Get(ctx, id)
+		r, err := sessions.Index.Get(ctx, id)
 		if err != nil {
 			return nil, err
 		}
@@ -34,7 +36,7 @@ func Control(ctx context.Context, sessions *store.Store, command, operation stri
 	if err != nil {
 		return nil, err
 	}
-	return control.New(sessions).Do(ctx, &control.Scope{Workspace: true, By: Operator(command), As: store.Owner}, control.Find(operation), data)
+	return control.New(sessions).Do(ctx, &control.Scope{Workspace: true, By: Operator(command), As: record.Owner}, control.Find(operation), data)
 }
 
 // Stop stops a session for a command, and returns how it has ended.
@@ -51,12 +53,12 @@ func (s *Storage) Stop(ctx context.Context, command, id string) (string, error) 
 }
 
 // Answer answers an approval, and returns what it was about.
-func (s *Storage) Answer(ctx context.Context, id string, answer store.Answer) (string, error) {
+func (s *Storage) Answer(ctx context.Context, id string, answer approval.Answer) (string, error) {
 	if err := s.Recover(ctx); err != nil { // what was killed asks nothing any more
 		return "", err
 	}
-	answer.As = store.Owner // it has the files of the store
-	a, err := s.Records.Answer(ctx, id, answer)
+	answer.As = record.Owner // it has the files of the store
+	a, err := s.Records.Approvals.Answer(ctx, id, answer)
 	if err != nil {
 		return "", err
 	}

@@ -22,7 +22,7 @@ import (
 	"github.com/agentworker/worker/internal/workspace"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session/lifetime"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt/offer"
 )
 
@@ -140,7 +140,7 @@ func Advice(err error, set *settings.Settings, getenv func(string) string) []str
 	if errors.As(err, &limit) {
 		return []string{fmt.Sprintf("--timeout (now %s) bounds how long a subagent runs, and timeoutSeconds in its file that of one", errtext.Duration(set.Timeout))}
 	}
-	var ended *store.EndedError
+	var ended *record.EndedError
 	if errors.As(err, &ended) && ended.Record.ParentID != "" {
 		return []string{fmt.Sprintf("'worker sessions resume %s MESSAGE' continues its conversation", ended.Record.ID)}
 	}

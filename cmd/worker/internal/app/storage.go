@@ -18,6 +18,9 @@ import (
 	"github.com/agentworker/worker/internal/workspace"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/audit"
+	"github.com/agentworker/worker/session/index"
+	"github.com/agentworker/worker/session/log"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt/control"
 )
@@ -49,7 +52,7 @@ func (p *Program) OpenStorage(ctx context.Context) (_ *Storage, err error) {
 	if s.Records, err = store.Open(ctx, s.Bus); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	s.Records.NoteEnds(control.EndNotes)
+	s.Records.Notices.NoteEnds(control.EndNotes)
 	return s, nil
 }
 
@@ -65,9 +68,9 @@ func (s *Storage) Recover(ctx context.Context) error {
 	if !s.Bus.Health().Embedded { // the workers that run do it
 		return nil
 	}
-	var ended []*store.Record
-	s.Records.TellEnds(func(r *store.Record) { ended = append(ended, r) })
-	_, err := s.Records.Recover(ctx)
+	var ended []*record.Record
+	s.Records.Recovery.TellEnds(func(r *record.Record) { ended = append(ended, r) })
+	_, err := s.Records.Recovery.Recover(ctx)
 	if err = errors.Join(err, s.auditEnds(ctx, ended)); err != nil {
 		return fmt.Errorf("ending the sessions of an earlier process: %w", err)
 	}
@@ -90,32 +93,32 @@ func (p *Program) WithStorage(ctx context.Context, f func(*Storage) error) (err 
 }
 
 // Conversation returns a session's record and messages.
-func Conversation(ctx context.Context, sessions *store.Store, id string) (*store.Record, []*store.Message, error) {
-	r, err := sessions.Get(ctx, id)
+func Conversation(ctx context.Context, sessions *store.Store, id string) (*record.Record, []*log.Message, error) {
+	r, err := sessions.Index.Get(ctx, id)
 	if err != nil {
 		return nil, nil, err
 	}
-	messages, err := sessions.Messages(ctx, r.ID)
+	messages, err := sessions.Transcripts.Messages(ctx, r.ID)
 	return r, messages, err
 }
 
 // Meant adds to a "not found" the session or approval that was likely meant.
 func Meant(ctx context.Context, sessions *store.Store, err error) error {
-	var missing *store.NotFoundError
+	var missing *record.NotFoundError
 	if !errors.As(err, &missing) {
 		return err
 	}
 	var ids []string
 	list := "worker sessions list --all"
 	if missing.What == "session" {
-		if page, err := sessions.Page(ctx, store.ListOptions{Nested: true}); err == nil { // else nothing is suggested
+		if page, err := sessions.Index.Page(ctx, index.ListOptions{Nested: true}); err == nil { // else nothing is suggested
 			for _, r := range page.Sessions {
 				ids = append(ids, r.ID)
 			}
 		}
 	} else {
 		list = "worker approvals list"
-		pending, _ := sessions.Approvals(ctx)
+		pending, _ := sessions.Approvals.Pending(ctx)
 		for _, a := range pending {
 			ids = append(ids, a.ID)
 		}
@@ -131,7 +134,7 @@ func (p *Program) OpenAudit(ctx context.Context, s *Storage) (*audit.Log, error)
 }
 
 // auditEnds records in the audit log that sessions of killed processes were ended.
-func (s *Storage) auditEnds(ctx context.Context, ended []*store.Record) error {
+func (s *Storage) auditEnds(ctx context.Context, ended []*record.Record) error {
 	if len(ended) == 0 {
 		return nil
 	}

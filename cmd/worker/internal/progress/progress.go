@@ -14,7 +14,7 @@ import (
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/live"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 )
 
 // Progress shows a stream to a person: a line for each tool call that ended and
@@ -113,7 +113,7 @@ func (p *Progress) event(at, now time.Time, agent, session string, ev event.Even
 		}
 		line(fmt.Sprintf("waits for 'worker approvals approve %s': %s", ev.ApprovalID, ev.Summary()))
 	case event.Todo:
-		if p := store.ProgressOf(ev); p != nil {
+		if p := record.ProgressOf(ev); p != nil {
 			line("todo  " + p.String())
 		}
 	case event.ModelPicked:

@@ -8,8 +8,8 @@ import (
 	"sync"
 
 	"github.com/agentworker/worker/cmd/worker/internal/tui"
+	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/session/gate"
-	"github.com/agentworker/worker/session/store"
 )
 
 // asks reports whether the user at the terminal can be asked.
@@ -37,12 +37,12 @@ type terminalApprover struct {
 }
 
 // Approve implements [gate.Approver].
-func (t *terminalApprover) Approve(ctx context.Context, req *gate.Request) (store.Answer, error) {
+func (t *terminalApprover) Approve(ctx context.Context, req *gate.Request) (approval.Answer, error) {
 	select {
 	case t.turn <- struct{}{}:
 		defer func() { <-t.turn }()
 	case <-ctx.Done(): // answered elsewhere, or over, while another question was open
-		return store.Answer{}, context.Cause(ctx)
+		return approval.Answer{}, context.Cause(ctx)
 	}
 	t.p.Asking.Lock() // progress waits, and loses nothing: it reads from the store
 	defer t.p.Asking.Unlock()
@@ -58,13 +58,13 @@ func (t *terminalApprover) Approve(ctx context.Context, req *gate.Request) (stor
 		select {
 		case <-ctx.Done():
 			fmt.Fprintln(w, "\n  this question is over")
-			return store.Answer{}, context.Cause(ctx)
+			return approval.Answer{}, context.Cause(ctx)
 		case line, ok := <-t.lines:
 			if !ok {
-				return store.Answer{}, errors.New("the terminal was closed")
+				return approval.Answer{}, errors.New("the terminal was closed")
 			}
 			answer, ok := tui.ParseAnswer(line)
-			if ok && (answer.Verdict != store.ApproveAlways || always) {
+			if ok && (answer.Verdict != approval.ApproveAlways || always) {
 				answer.By = "the terminal"
 				return answer, nil
 			}
@@ -73,8 +73,8 @@ func (t *terminalApprover) Approve(ctx context.Context, req *gate.Request) (stor
 }
 
 // approvalOf returns the stored form of a request.
-func approvalOf(req *gate.Request) *store.Approval {
-	return &store.Approval{
+func approvalOf(req *gate.Request) *approval.Approval {
+	return &approval.Approval{
 		ID: req.ID, SessionID: req.SessionID, Agent: req.Agent, ToolCallID: req.ToolCallID, Tool: req.Tool,
 		Arguments: req.Arguments, Patterns: req.Patterns, AlwaysPatterns: req.AlwaysPatterns, Reason: req.Reason,
 	}

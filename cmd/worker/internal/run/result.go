@@ -14,7 +14,7 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/tui"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session/gate"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/report"
 )
@@ -77,14 +77,14 @@ func (p commands) printResult(doc any, text, answer string, opts runOptions) err
 
 // endedBy returns the status and the reason of a task that ended without a result. If ctx
 // has ended, for example by a signal, that is the reason, whatever err is.
-func endedBy(ctx context.Context, err error) (store.Status, error) {
+func endedBy(ctx context.Context, err error) (record.Status, error) {
 	switch cause := context.Cause(ctx); {
 	case cause == nil:
-		return store.Failed, err
+		return record.Failed, err
 	case errors.Is(cause, context.Canceled):
-		return store.Cancelled, fmt.Errorf("the task was cancelled: %w", cause)
+		return record.Cancelled, fmt.Errorf("the task was cancelled: %w", cause)
 	}
-	return store.Cancelled, err
+	return record.Cancelled, err
 }
 
 // taskApprover is [commands.approver] for a task. In a pipeline nobody is asked, nor

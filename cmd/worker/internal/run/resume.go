@@ -9,7 +9,7 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/app"
 	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/session"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/requests"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/control"
 )
@@ -21,7 +21,7 @@ const continueMessage = "Go on with your task from where you were."
 func Resume(program *app.Program) *cobra.Command {
 	p := commands{program}
 	var opts runOptions
-	var assignment store.Assignment
+	var assignment requests.Assignment
 	cmd := &cobra.Command{
 		Use:   "resume SESSION [MESSAGE]",
 		Short: "Have a session that has ended go on with its conversation",
@@ -61,10 +61,10 @@ Exit status: 0 done, 1 the task failed, or SESSION runs or can't be resumed, 2 w
 }
 
 // resumption returns the task that resumes a session.
-func resumption(ctx context.Context, a *app.Worker, id, message string, assignment store.Assignment) (*oneTask, error) {
-	r, err := a.Records.Get(ctx, id)
+func resumption(ctx context.Context, a *app.Worker, id, message string, assignment requests.Assignment) (*oneTask, error) {
+	r, err := a.Records.Index.Get(ctx, id)
 	if err == nil {
-		r, err = a.Records.NewestRun(ctx, r)
+		r, err = a.Records.Index.Newest(ctx, r)
 	}
 	switch {
 	case err != nil:
@@ -80,7 +80,7 @@ func resumption(ctx context.Context, a *app.Worker, id, message string, assignme
 }
 
 // AssignmentFlags are the flags that change what a session is to do.
-func AssignmentFlags(cmd *cobra.Command, a *store.Assignment) {
+func AssignmentFlags(cmd *cobra.Command, a *requests.Assignment) {
 	cmd.Flags().StringVar(&a.Objective, "objective", "", "what SESSION is to do from now on, in place of its task")
 	cmd.Flags().StringVar(&a.Role, "role", "", "as what SESSION is to work from now on")
 }

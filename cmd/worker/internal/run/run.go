@@ -15,7 +15,7 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/cmd/worker/internal/progress"
 	"github.com/agentworker/worker/internal/errtext"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/budget"
 	"github.com/agentworker/worker/taskt/conversation"
@@ -115,7 +115,7 @@ func (p commands) prompt(ctx context.Context, name, prompt string, opts runOptio
 	if _, err := p.model(def.Model); err != nil {
 		return nil, nil, err
 	}
-	root, err := a.Tasks.OpenConversation(ctx, def, taskt.Conversation{Description: conversation.FirstWords(prompt), AskedBy: store.Owner})
+	root, err := a.Tasks.OpenConversation(ctx, def, taskt.Conversation{Description: conversation.FirstWords(prompt), AskedBy: record.Owner})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session/gate"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt/conversation"
 )
 
@@ -85,13 +85,13 @@ func (p commands) talk(ctx context.Context, name, prompt string, talk talkOption
 }
 
 // choose finds the agent, and the session to resume; nil means a new one.
-func (c *talker) choose(ctx context.Context, name, resume string) (*store.Record, error) {
+func (c *talker) choose(ctx context.Context, name, resume string) (*record.Record, error) {
 	snapshot := c.a.Agents.Snapshot()
-	var resumes *store.Record
+	var resumes *record.Record
 	if resume != "" {
-		r, err := c.a.Records.Get(ctx, resume)
+		r, err := c.a.Records.Index.Get(ctx, resume)
 		if err == nil {
-			r, err = c.a.Records.NewestRun(ctx, r)
+			r, err = c.a.Records.Index.Newest(ctx, r)
 		}
 		switch {
 		case err != nil:
@@ -113,19 +113,19 @@ func (c *talker) choose(ctx context.Context, name, resume string) (*store.Record
 		return nil, err
 	}
 	c.Conversation = conversation.New(c.ctx, conversation.Options{
-		Tasks: c.a.Tasks, Agents: c.a.Agents, Agent: def, AskedBy: store.Owner, Resumes: resumes, Opened: c.opened,
+		Tasks: c.a.Tasks, Agents: c.a.Agents, Agent: def, AskedBy: record.Owner, Resumes: resumes, Opened: c.opened,
 	})
 	return resumes, nil
 }
 
 // greeting is what a conversation begins with.
-func (c *talker) greeting(ctx context.Context, resumes *store.Record) string {
+func (c *talker) greeting(ctx context.Context, resumes *record.Record) string {
 	text := fmt.Sprintf("%s on %s. /help lists the commands, ctrl+d ends.", c.Agent().Name, c.Model())
 	if resumes == nil {
 		return text
 	}
 	text += "\nIt goes on with session " + resumes.ID + "."
-	messages, err := c.a.Records.Conversation(ctx, resumes.ID)
+	messages, err := c.a.Records.Transcripts.Conversation(ctx, resumes.ID)
 	if err != nil {
 		return text + "\n" + errtext.Of(err) // the first prompt fails by it
 	}

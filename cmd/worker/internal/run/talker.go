@@ -13,9 +13,9 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/tui"
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/live"
-	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt/conversation"
 )
 
@@ -121,16 +121,16 @@ func (c *talker) SetModel(_ context.Context, name string) error {
 }
 
 // Approve implements [gate.Approver]: the user is asked on the screen.
-func (c *talker) Approve(ctx context.Context, req *gate.Request) (store.Answer, error) {
-	reply := make(chan store.Answer, 1)
+func (c *talker) Approve(ctx context.Context, req *gate.Request) (approval.Answer, error) {
+	reply := make(chan approval.Answer, 1)
 	c.show(tui.Asked{Approval: approvalOf(req), Context: ctx, Reply: reply})
 	select {
 	case answer := <-reply:
 		return answer, nil
 	case <-ctx.Done():
-		return store.Answer{}, context.Cause(ctx)
+		return approval.Answer{}, context.Cause(ctx)
 	case <-c.screen.Done():
-		return store.Answer{}, errors.New("the terminal was closed")
+		return approval.Answer{}, errors.New("the terminal was closed")
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/budget"
 	"github.com/agentworker/worker/taskt/conversation"
@@ -150,7 +150,7 @@ func taskStatus(ctx context.Context, result *taskt.Result) cli.Status {
 		return cli.Refused
 	case errors.As(result.Err, new(*budget.ExceededError)):
 		return cli.OverBudget
-	case result.Status == store.TimedOut:
+	case result.Status == record.TimedOut:
 		return cli.OutOfTime
 	default:
 		return failed(result.Err)
@@ -197,7 +197,7 @@ func (p commands) callTask(ctx context.Context, opts runOptions, find func(*app.
 	if err != nil {
 		return nil, nil, err
 	}
-	root, err := a.Tasks.OpenCaller(ctx, task.caller, store.Owner)
+	root, err := a.Tasks.OpenCaller(ctx, task.caller, record.Owner)
 	if err != nil {
 		return nil, nil, err
 	}

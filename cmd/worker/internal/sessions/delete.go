@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/cmd/worker/internal/app"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/retention"
 )
 
 // deletion selects sessions to delete that are not named.
@@ -52,18 +52,18 @@ func (p commands) deleteSessions(ctx context.Context, s *app.Storage, ids []stri
 	deleted := 0
 	defer func() { fmt.Fprintf(p.Stderr, "deleted: %d\n", deleted) }()
 	for _, id := range ids {
-		r, err := s.Records.Get(ctx, id)
+		r, err := s.Records.Index.Get(ctx, id)
 		if err != nil {
 			return err
 		}
-		n, err := s.Records.Delete(ctx, r.ID)
+		n, err := s.Records.Retention.Delete(ctx, r.ID)
 		deleted += n
 		if err != nil {
 			return err
 		}
 	}
 	for _, keep := range p.kept(what) {
-		n, err := s.Records.Expire(ctx, keep, time.Now())
+		n, err := s.Records.Retention.Expire(ctx, keep, time.Now())
 		deleted += n
 		if err != nil {
 			return err
@@ -73,10 +73,10 @@ func (p commands) deleteSessions(ctx context.Context, s *app.Storage, ids []stri
 }
 
 // kept are the rules of what remains after a deletion.
-func (p commands) kept(what deletion) []store.Retention {
-	var keep []store.Retention
+func (p commands) kept(what deletion) []retention.Limits {
+	var keep []retention.Limits
 	if what.archived {
-		keep = append(keep, store.Retention{Age: p.Settings.ArchiveAfter})
+		keep = append(keep, retention.Limits{Age: p.Settings.ArchiveAfter})
 	}
 	if what.expired {
 		keep = append(keep, p.Settings.Retained())

@@ -21,7 +21,7 @@ import (
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/secrets"
 	"github.com/agentworker/worker/model"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 )
 
 func (p commands) exportCommand() *cobra.Command {
@@ -53,7 +53,7 @@ What looks like a common key is masked, but look through the bundle before you s
 }
 
 func (p commands) export(ctx context.Context, s *app.Storage, id, output string) error {
-	r, err := s.Records.Get(ctx, id)
+	r, err := s.Records.Index.Get(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (p commands) export(ctx context.Context, s *app.Storage, id, output string)
 }
 
 // collect makes the bundle of a session.
-func (p commands) collect(ctx context.Context, s *app.Storage, r *store.Record) (*Bundle, error) {
+func (p commands) collect(ctx context.Context, s *app.Storage, r *record.Record) (*Bundle, error) {
 	ws := s.Workspace
 	normal := recording.NewNormal(map[string]string{ws.Root: "<workspace>", ws.StateDir: "<state>"})
 	b := &Bundle{Recording: recording.New(), Agents: map[string][]byte{}, Manifest: Manifest{
@@ -86,14 +86,14 @@ func (p commands) collect(ctx context.Context, s *app.Storage, r *store.Record) 
 		Primary: r.ParentID == "", Model: r.Model, Status: string(r.Status), Error: secrets.Mask(normal.Text(r.Error)), Policy: r.Policy, Agents: map[string]string{},
 	}}
 	b.Recording.Models[""] = r.Model
-	tree, err := s.Records.Tree(ctx, r.Path)
+	tree, err := s.Records.Index.Tree(ctx, r.Path)
 	if err != nil {
 		return nil, err
 	}
 	names := map[string]bool{r.Agent: true}
 	for _, one := range tree {
 		names[one.Agent] = true
-		stored, err := s.Records.Messages(ctx, one.ID)
+		stored, err := s.Records.Transcripts.Messages(ctx, one.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -117,7 +117,7 @@ func (p commands) collect(ctx context.Context, s *app.Storage, r *store.Record) 
 }
 
 // calls reads the tool calls from the events.
-func (b *Bundle) calls(ctx context.Context, s *app.Storage, r *store.Record, normal *recording.Normal) error {
+func (b *Bundle) calls(ctx context.Context, s *app.Storage, r *record.Record, normal *recording.Normal) error {
 	running := make(map[string]event.ToolCallStart)
 	masked := func(text string) string { return secrets.Mask(normal.Text(text)) }
 	return app.Follow(ctx, s.Bus, r.Path, &eventbus.FollowOptions{}, func(d eventbus.Delivery) error {

@@ -14,12 +14,14 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/progress"
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
 	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/session/index"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/session/store"
 )
 
 func (p commands) listCommand() *cobra.Command {
 	var asJSON, all, kept, wide bool
-	var o store.ListOptions
+	var o index.ListOptions
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the sessions, the newest first",
@@ -38,8 +40,8 @@ the list goes on. Page after page has each session once, whatever changes meanwh
   worker sessions list --all --limit 1000 --json | jq -r '.[].id'`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if o.Limit < 1 || o.Limit > store.MaxPage {
-				return cli.Usage(fmt.Errorf("--limit %d: a page has 1 to %d sessions", o.Limit, store.MaxPage))
+			if o.Limit < 1 || o.Limit > index.MaxPage {
+				return cli.Usage(fmt.Errorf("--limit %d: a page has 1 to %d sessions", o.Limit, index.MaxPage))
 			}
 			now := time.Now()
 			o.Nested = all
@@ -50,8 +52,8 @@ the list goes on. Page after page has each session once, whatever changes meanwh
 				if kept {
 					return p.listWorktrees(ctx, sessions, asJSON, wide)
 				}
-				page, err := sessions.Page(ctx, o)
-				if errors.Is(err, store.ErrCursor) {
+				page, err := sessions.Index.Page(ctx, o)
+				if errors.Is(err, index.ErrCursor) {
 					return cli.Usage(err)
 				}
 				if err != nil {
@@ -61,7 +63,7 @@ the list goes on. Page after page has each session once, whatever changes meanwh
 			})
 		},
 	}
-	cmd.Flags().IntVar(&o.Limit, "limit", 100, fmt.Sprintf("how many sessions at most, 1 to %d", store.MaxPage))
+	cmd.Flags().IntVar(&o.Limit, "limit", 100, fmt.Sprintf("how many sessions at most, 1 to %d", index.MaxPage))
 	cmd.Flags().StringVar(&o.Cursor, "cursor", "", "continue a list that was cut off: the value that it has printed")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the records as a JSON array")
 	cmd.Flags().BoolVar(&all, "all", false, "list archived sessions too, and subagents that have ended")
@@ -72,12 +74,12 @@ the list goes on. Page after page has each session once, whatever changes meanwh
 
 // listed is a record as the list shows it.
 type listed struct {
-	*store.Record
+	*record.Record
 	Archived bool `json:"archived"`
 }
 
 // printRest says which part of the list is not shown.
-func (p commands) printRest(page *store.Page, o store.ListOptions) error {
+func (p commands) printRest(page *index.Page, o index.ListOptions) error {
 	var err error
 	switch {
 	case page.Next != "":
@@ -90,7 +92,7 @@ func (p commands) printRest(page *store.Page, o store.ListOptions) error {
 	return err
 }
 
-func (p commands) printSessions(page *store.Page, now time.Time, asJSON, wide bool) error {
+func (p commands) printSessions(page *index.Page, now time.Time, asJSON, wide bool) error {
 	shown := []listed{}
 	for _, r := range page.Sessions {
 		shown = append(shown, listed{r, r.Archived(p.Settings.ArchiveAfter, now)})

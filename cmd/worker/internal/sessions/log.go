@@ -15,7 +15,9 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/app"
 	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/session/log"
 	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/transcript"
 )
 
 // The formats of a transcript.
@@ -59,9 +61,9 @@ type logOptions struct {
 }
 
 // of returns the messages that are printed.
-func (o *logOptions) of(messages []*store.Message) []*store.Message {
+func (o *logOptions) of(messages []*log.Message) []*log.Message {
 	if !o.tools {
-		var plain []*store.Message
+		var plain []*log.Message
 		for _, m := range messages {
 			spoken := *m
 			if spoken.ToolCalls, spoken.ToolResults = nil, nil; spoken.Text != "" {
@@ -88,10 +90,10 @@ func (p commands) logSession(ctx context.Context, sessions *store.Store, id stri
 	out := bufio.NewWriter(p.Stdout)
 	switch opts.format {
 	case "markdown":
-		_, err = out.WriteString(termtext.Printable(store.Markdown(r, messages)))
+		_, err = out.WriteString(termtext.Printable(transcript.Markdown(r, messages)))
 	default:
 		for _, m := range messages {
-			if _, err = out.WriteString(termtext.Printable(store.Transcript(m))); err != nil {
+			if _, err = out.WriteString(termtext.Printable(transcript.Text(m))); err != nil {
 				break
 			}
 		}
@@ -99,7 +101,7 @@ func (p commands) logSession(ctx context.Context, sessions *store.Store, id stri
 	return cmp.Or(err, out.Flush())
 }
 
-func writeJSONL(w io.Writer, messages []*store.Message) error {
+func writeJSONL(w io.Writer, messages []*log.Message) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	for _, m := range messages {

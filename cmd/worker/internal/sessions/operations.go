@@ -10,6 +10,7 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/app"
 	"github.com/agentworker/worker/cmd/worker/internal/run"
 	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/session/requests"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt/control"
 )
@@ -86,7 +87,7 @@ func (p commands) printPage(answer control.Answer) {
 func (p commands) sendCommand() *cobra.Command {
 	var interrupt bool
 	var key string
-	var assignment store.Assignment
+	var assignment requests.Assignment
 	cmd := &cobra.Command{
 		Use:   "send SESSION [MESSAGE]",
 		Short: "Send a session that runs a message",

@@ -19,8 +19,9 @@ import (
 	"github.com/agentworker/worker/internal/secrets"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/session/gate"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/conversation"
 	"github.com/agentworker/worker/tool"
@@ -159,7 +160,7 @@ func (b *Bundle) run(ctx context.Context, p *app.Program, approver gate.Approver
 		}
 		return string(outcome.Status), text, root.End(outcome.Status, outcome.Err)
 	}
-	root, err := a.Tasks.OpenCaller(ctx, "worker replay", store.Owner)
+	root, err := a.Tasks.OpenCaller(ctx, "worker replay", record.Owner)
 	if err != nil {
 		return "", "", err
 	}
@@ -238,22 +239,22 @@ const nobody = "Nobody can answer here"
 
 // approver gives the recorded answers; it is nil if nobody could be asked.
 func (c *calls) approver() gate.Approver {
-	answers := make(map[string]store.Answer)
+	answers := make(map[string]approval.Answer)
 	for _, call := range c.left {
-		answer := store.Answer{Verdict: store.ApproveOnce, By: "the bundle"}
+		answer := approval.Answer{Verdict: approval.ApproveOnce, By: "the bundle"}
 		if call.Refused {
 			if strings.Contains(call.Result, nobody) {
 				return nil
 			}
-			answer.Verdict = store.DenyCall
+			answer.Verdict = approval.DenyCall
 			_, answer.Feedback, _ = strings.Cut(call.Result, "The user denied "+call.Tool+": ")
 		}
 		answers[call.Agent+" "+call.ID] = answer
 	}
-	return gate.Recorded(func(_ context.Context, req *gate.Request) (store.Answer, error) {
+	return gate.Recorded(func(_ context.Context, req *gate.Request) (approval.Answer, error) {
 		answer, ok := answers[req.Agent+" "+req.ToolCallID]
 		if !ok {
-			return store.Answer{Verdict: store.DenyCall, By: "the bundle"}, nil
+			return approval.Answer{Verdict: approval.DenyCall, By: "the bundle"}, nil
 		}
 		return answer, nil
 	})

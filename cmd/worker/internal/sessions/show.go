@@ -13,7 +13,10 @@ import (
 
 	"github.com/agentworker/worker/cmd/worker/internal/app"
 	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/session/log"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/transcript"
 	"github.com/agentworker/worker/taskt/report"
 )
 
@@ -42,9 +45,9 @@ func (p commands) showSession(ctx context.Context, sessions *store.Store, id str
 	}
 	if asJSON {
 		return p.PrintJSON(struct {
-			*store.Record
-			Messages []*store.Message `json:"messages"`
-		}{r, append([]*store.Message{}, messages...)}, true)
+			*record.Record
+			Messages []*log.Message `json:"messages"`
+		}{r, append([]*log.Message{}, messages...)}, true)
 	}
 	w := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
 	for _, row := range [][2]string{
@@ -75,17 +78,17 @@ func (p commands) showSession(ctx context.Context, sessions *store.Store, id str
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	if r.Status == store.Completed && len(messages) > 0 {
+	if r.Status == record.Completed && len(messages) > 0 {
 		answer := messages[len(messages)-1].Text
 		p.PrintNotes(report.Notes(report.Parse(answer), &r.Work))
 	}
 	for _, m := range messages {
-		fmt.Fprintf(p.Stdout, "\n%s", termtext.Printable(store.Transcript(m)))
+		fmt.Fprintf(p.Stdout, "\n%s", termtext.Printable(transcript.Text(m)))
 	}
 	return nil
 }
 
-func todoLine(p *store.Progress) string {
+func todoLine(p *record.Progress) string {
 	if p == nil {
 		return ""
 	}
@@ -93,7 +96,7 @@ func todoLine(p *store.Progress) string {
 }
 
 // workLine says what a session has done; empty means nothing.
-func workLine(w *store.Work) string {
+func workLine(w *record.Work) string {
 	if w.ToolCalls == 0 {
 		return ""
 	}
@@ -109,7 +112,7 @@ func workLine(w *store.Work) string {
 
 // changedLine lists the files that a session is known to have changed. It is empty
 // if there are none.
-func changedLine(w *store.Work) string {
+func changedLine(w *record.Work) string {
 	var parts []string
 	for _, f := range w.Files {
 		parts = append(parts, f.Path)
@@ -124,7 +127,7 @@ func changedLine(w *store.Work) string {
 }
 
 // checksLine says how the checks of a session ended; empty means there were none.
-func checksLine(w *store.Work) string {
+func checksLine(w *record.Work) string {
 	var parts []string
 	for _, c := range w.Checks {
 		outcome := "failed"
@@ -137,7 +140,7 @@ func checksLine(w *store.Work) string {
 }
 
 // showPause says why a session waits, and until when; empty means it does not.
-func showPause(p *store.Pause) string {
+func showPause(p *record.Pause) string {
 	if p == nil {
 		return ""
 	}
@@ -161,7 +164,7 @@ What that costs is printed on stderr. Nothing of it is stored.`,
 				return err
 			}
 			defer func() { err = errors.Join(err, a.Close()) }()
-			r, err := a.Records.Get(ctx, args[0])
+			r, err := a.Records.Index.Get(ctx, args[0])
 			if err != nil {
 				return app.Meant(ctx, a.Records, err)
 			}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
 	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt/control"
 )
@@ -53,7 +54,7 @@ Exit status: 0 all are stopped, 1 one had ended before, is not known, or does no
 
 // stopAll stops the agents that run, from the top: those below end with them.
 func (p commands) stopAll(ctx context.Context, sessions *store.Store) error {
-	records, err := sessions.List(ctx)
+	records, err := sessions.Index.List(ctx)
 	if err != nil {
 		return err
 	}
@@ -82,12 +83,12 @@ func (p commands) stopAll(ctx context.Context, sessions *store.Store) error {
 }
 
 func (p commands) stopSession(ctx context.Context, sessions *store.Store, id string) error {
-	r, err := sessions.Get(ctx, id)
+	r, err := sessions.Index.Get(ctx, id)
 	if err != nil {
 		return err
 	}
 	if r.Status.Ended() {
-		return &store.EndedError{Record: r}
+		return &record.EndedError{Record: r}
 	}
 	answer, err := p.control(ctx, sessions, "task_stop", []string{r.ID}, nil)
 	if err != nil {
@@ -101,7 +102,7 @@ func (p commands) stopSession(ctx context.Context, sessions *store.Store, id str
 func (p commands) printStopped(stopped *control.Stopped) {
 	for _, s := range stopped.Sessions {
 		name := s.SessionID + " (" + terminal.Dash(termtext.OneLine(s.Agent, 40)) + ")"
-		if s.Status == store.Interrupted {
+		if s.Status == record.Interrupted {
 			fmt.Fprintf(p.Stderr, "%s is interrupted: its process has gone\n", name)
 		} else {
 			fmt.Fprintf(p.Stderr, "%s is %s\n", name, s.Status)

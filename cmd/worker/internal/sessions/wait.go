@@ -11,6 +11,7 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt/control"
 )
@@ -79,7 +80,7 @@ func (p commands) waitForSessions(ctx context.Context, sessions *store.Store, id
 		switch {
 		case !s.Status.Ended() && in["until"] != "any":
 			status = cli.OutOfTime
-		case s.Status.Ended() && s.Status != store.Completed && status == cli.Done:
+		case s.Status.Ended() && s.Status != record.Completed && status == cli.Done:
 			status = cli.Failed
 		}
 	}

@@ -15,6 +15,8 @@ import (
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/internal/worktree"
+	"github.com/agentworker/worker/session/record"
+	"github.com/agentworker/worker/session/retention"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt/upkeep"
 )
@@ -76,7 +78,7 @@ func (p commands) onWorktree(ctx context.Context, do func(u *upkeep.Upkeep) (*up
 		switch {
 		case errors.Is(err, worktree.ErrNotFound):
 			return fmt.Errorf("%w: 'worker sessions list --worktrees' shows what is kept", err)
-		case errors.Is(err, store.ErrRunning):
+		case errors.Is(err, retention.ErrRunning):
 			return fmt.Errorf("%w: wait for its end, or stop it with 'worker sessions stop'", err)
 		}
 		return err
@@ -126,15 +128,15 @@ func (p commands) discardWorktree(ctx context.Context, id string, asJSON bool) e
 
 // keptWorktree is a worktree as the list shows it.
 type keptWorktree struct {
-	SessionID string       `json:"sessionId"`
-	Status    store.Status `json:"status,omitempty"` // of the session; empty means it is not known any more
-	Agent     string       `json:"agent,omitempty"`
-	Branch    string       `json:"branch"`
-	Path      string       `json:"path"`
-	Repo      string       `json:"repo"`
-	CreatedAt time.Time    `json:"createdAt"`
-	Diffstat  string       `json:"diffstat,omitempty"`
-	Error     string       `json:"error,omitempty"` // why the changes are not known
+	SessionID string        `json:"sessionId"`
+	Status    record.Status `json:"status,omitempty"` // of the session; empty means it is not known any more
+	Agent     string        `json:"agent,omitempty"`
+	Branch    string        `json:"branch"`
+	Path      string        `json:"path"`
+	Repo      string        `json:"repo"`
+	CreatedAt time.Time     `json:"createdAt"`
+	Diffstat  string        `json:"diffstat,omitempty"`
+	Error     string        `json:"error,omitempty"` // why the changes are not known
 }
 
 func (p commands) listWorktrees(ctx context.Context, sessions *store.Store, asJSON, wide bool) error {
@@ -149,9 +151,9 @@ func (p commands) listWorktrees(ctx context.Context, sessions *store.Store, asJS
 	kept := []keptWorktree{}
 	for _, w := range all {
 		k := keptWorktree{SessionID: w.ID, Branch: w.Branch, Path: w.Path, Repo: w.Repo, CreatedAt: w.CreatedAt}
-		if r, err := sessions.Get(ctx, w.ID); err == nil {
+		if r, err := sessions.Index.Get(ctx, w.ID); err == nil {
 			k.Status, k.Agent = r.Status, r.Agent
-		} else if !errors.Is(err, store.ErrNotFound) {
+		} else if !errors.Is(err, record.ErrNotFound) {
 			return err
 		}
 		if changes, err := w.Changes(ctx); err != nil {

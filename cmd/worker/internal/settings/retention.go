@@ -9,11 +9,11 @@ import (
 
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/internal/errtext"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/retention"
 )
 
 // retention is how long ended sessions are shown, and how much is kept.
-type retention struct {
+type retentionFlags struct {
 	ArchiveAfter time.Duration // 0 means never
 	retainAge    time.Duration // 0 means for ever
 	retainSize   size          // 0 means without a bound
@@ -24,7 +24,7 @@ type retention struct {
 	StoreSync eventbus.Sync // how much a power cut may take from the embedded store
 }
 
-func (r *retention) register(flags *pflag.FlagSet) {
+func (r *retentionFlags) register(flags *pflag.FlagSet) {
 	r.auditSize, r.StoreSync = 256<<20, eventbus.Sync{Interval: 10 * time.Second}
 	flags.DurationVar(&r.ArchiveAfter, "archive-after", time.Hour, "how long after its end a session is archived, and lists leave it out; 0: never")
 	flags.DurationVar(&r.retainAge, "retain-age", 30*24*time.Hour, "how long after its end a session is kept; 0: for ever")
@@ -56,23 +56,23 @@ func parseSync(text string) (eventbus.Sync, error) {
 }
 
 // AuditBytes is how much the audit log keeps; 0 means all.
-func (r *retention) AuditBytes() uint64 { return uint64(r.auditSize) }
+func (r *retentionFlags) AuditBytes() uint64 { return uint64(r.auditSize) }
 
 // Retained is what a session store keeps.
-func (r *retention) Retained() store.Retention {
-	return store.Retention{Age: r.retainAge, Bytes: uint64(r.retainSize)}
+func (r *retentionFlags) Retained() retention.Limits {
+	return retention.Limits{Age: r.retainAge, Bytes: uint64(r.retainSize)}
 }
 
 // EventAge is how long any event is kept; 0 means for ever. A session may run for a day, and
 // is kept from its end on.
-func (r *retention) EventAge() time.Duration {
+func (r *retentionFlags) EventAge() time.Duration {
 	if r.retainAge == 0 {
 		return 0
 	}
 	return r.retainAge + 24*time.Hour
 }
 
-func (r *retention) check() error {
+func (r *retentionFlags) check() error {
 	switch {
 	case r.ArchiveAfter < 0:
 		return fmt.Errorf("archive-after %s is below 0", r.ArchiveAfter)

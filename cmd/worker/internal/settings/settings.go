@@ -82,7 +82,7 @@ type Settings struct {
 	Sandbox Sandbox
 	Policy  string // the file of a further policy; empty means only the machine's
 
-	retention
+	retentionFlags
 	MCP mcpSettings
 
 	groups []Group
@@ -150,7 +150,7 @@ func (s *Settings) Register(command *pflag.FlagSet) {
 	flags.Var(file(&s.Policy), "policy", "a file that forbids more than the machine's policy does, in its form (default: the machine's policy alone)")
 
 	s.Sandbox.register(s.group("The sandbox"))
-	s.retention.register(s.group("What is kept"))
+	s.retentionFlags.register(s.group("What is kept"))
 
 	flags = s.group("NATS")
 	flags.StringVar(&s.NATS, "nats", "", "URL of a NATS server with JetStream, several with commas between (default: a server within this process)")
@@ -202,7 +202,7 @@ func (s *Settings) Load(getenv func(string) string) error {
 			return fmt.Errorf("agent-effort: %s: the effort %q is none of %s", agent, effort, strings.Join(model.Efforts, ", "))
 		}
 	}
-	for _, check := range []func() error{s.ModelAliases.check, s.AgentKeys.check, s.checkProviders, s.checkAccess, s.retention.check, s.MCP.check, s.limits.check} {
+	for _, check := range []func() error{s.ModelAliases.check, s.AgentKeys.check, s.checkProviders, s.checkAccess, s.retentionFlags.check, s.MCP.check, s.limits.check} {
 		if err := check(); err != nil {
 			return err
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/policy"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/integrity"
 )
 
 // checkedEvents is how many messages of the event stream command reads without --full.
@@ -54,7 +54,7 @@ With --rebuild it first makes the records of the index again from the logs.`,
 			return p.WithStorage(cmd.Context(), func(s *app.Storage) error {
 				ctx, sessions := cmd.Context(), s.Records
 				if rebuild {
-					changed, err := sessions.Rebuild(ctx)
+					changed, err := sessions.Integrity.Rebuild(ctx)
 					if err != nil {
 						return err
 					}
@@ -64,7 +64,7 @@ With --rebuild it first makes the records of the index again from the logs.`,
 				if full {
 					newest = 0
 				}
-				check, err := sessions.Check(ctx, newest)
+				check, err := sessions.Integrity.Check(ctx, newest)
 				if err != nil {
 					return err
 				}
@@ -119,7 +119,7 @@ func (d *policyDocument) print(w io.Writer) {
 
 // report is what command has found.
 type report struct {
-	*store.Check
+	*integrity.Check
 	Policy *policyDocument `json:"policy,omitempty"`
 	Limits []app.Limit     `json:"limits"`
 	Checks []finding       `json:"checks"`

@@ -12,8 +12,8 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/session/live"
-	"github.com/agentworker/worker/session/store"
 )
 
 // Agent is the agent that the user talks to.
@@ -51,9 +51,9 @@ type (
 	// Asked is a call that waits for an answer, which Reply takes; its context ends
 	// when nobody waits for it any more.
 	Asked struct {
-		Approval *store.Approval
+		Approval *approval.Approval
 		Context  context.Context
-		Reply    chan<- store.Answer // takes one without waiting
+		Reply    chan<- approval.Answer // takes one without waiting
 	}
 
 	printed struct{}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
 	"github.com/agentworker/worker/eventbus/event"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/approval"
 )
 
 var now = time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
@@ -131,9 +131,9 @@ func (u *chatUser) sees(want string) {
 	}
 }
 
-func (u *chatUser) asked(id string) chan store.Answer {
-	reply := make(chan store.Answer, 1)
-	u.update(Asked{Approval: &store.Approval{
+func (u *chatUser) asked(id string) chan approval.Answer {
+	reply := make(chan approval.Answer, 1)
+	u.update(Asked{Approval: &approval.Approval{
 		ID: id, SessionID: "ses_b", Agent: "general", Tool: "shell_exec", Arguments: `{"command":"rm x"}`,
 		Patterns: []string{"rm x"}, AlwaysPatterns: []string{"rm *"}, Reason: "the rules ask",
 	}, Context: u.t.Context(), Reply: reply})
@@ -203,11 +203,11 @@ func TestQuestions(t *testing.T) {
 		t.Fatal("it is answered")
 	}
 	u.press("n not now", "enter")
-	if got := <-first; got.Verdict != store.DenyCall || got.Feedback != "not now" {
+	if got := <-first; got.Verdict != approval.DenyCall || got.Feedback != "not now" {
 		t.Errorf("got %+v", got)
 	}
 	u.press("a", "enter")
-	if got := <-second; got.Verdict != store.ApproveAlways {
+	if got := <-second; got.Verdict != approval.ApproveAlways {
 		t.Errorf("got %+v", got)
 	}
 	if got := u.m.input.Value(); got != "draft" {
@@ -222,7 +222,7 @@ func TestQuestions(t *testing.T) {
 func TestQuestionOver(t *testing.T) {
 	u := openChat(t, 60, 20)
 	ctx, cancel := context.WithCancel(t.Context())
-	u.update(Asked{Approval: &store.Approval{ID: "apr_1", Tool: "t", Patterns: []string{"x"}}, Context: ctx, Reply: make(chan store.Answer, 1)})
+	u.update(Asked{Approval: &approval.Approval{ID: "apr_1", Tool: "t", Patterns: []string{"x"}}, Context: ctx, Reply: make(chan approval.Answer, 1)})
 	cancel()
 	u.update(tea.WindowSizeMsg{Width: 60, Height: 20})
 	if !strings.Contains(u.screen(), "this question is over") || len(u.m.asked) > 0 {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
 	"github.com/agentworker/worker/internal/errtext"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/approval"
 )
 
 // key handles a key.
@@ -208,7 +208,7 @@ func (m *Chat) ask() {
 func (m *Chat) reply(line string) {
 	m.input.Reset()
 	answer, ok := ParseAnswer(line)
-	if !ok || answer.Verdict == store.ApproveAlways && !m.always {
+	if !ok || answer.Verdict == approval.ApproveAlways && !m.always {
 		m.note = "type y" + map[bool]string{true: ", a"}[m.always] + " or n"
 		return
 	}

@@ -12,7 +12,10 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/follow"
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/session/approval"
+	"github.com/agentworker/worker/session/index"
 	"github.com/agentworker/worker/session/live"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/session/store"
 )
 
@@ -20,9 +23,9 @@ import (
 type (
 	// Listed is a list of the sessions.
 	Listed struct {
-		Records []*store.Record
+		Records []*record.Record
 		Facts   []live.Event // of what those do that run already
-		Pending []*store.Approval
+		Pending []*approval.Approval
 		Lost    map[string]bool // boot ids of killed processes, if no worker runs that would end their sessions
 	}
 
@@ -55,7 +58,7 @@ const (
 	share   = 10
 
 	// shown is how many sessions are listed at most.
-	shown = store.MaxPage
+	shown = index.MaxPage
 
 	// patience is how long a list may take before that is shown.
 	patience = 5 * time.Second
@@ -101,11 +104,11 @@ func (f *Feed) list(ctx context.Context) (*Listed, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := store.ListOptions{Limit: shown, Nested: true}
+	o := index.ListOptions{Limit: shown, Nested: true}
 	if f.Keep > 0 {
 		o.Since = time.Now().Add(-f.Keep)
 	}
-	page, err := f.Store.Page(ctx, o)
+	page, err := f.Store.Index.Page(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -123,12 +126,12 @@ func (f *Feed) list(ctx context.Context) (*Listed, error) {
 		l.Facts = append(l.Facts, facts...)
 	}
 	for id := range boots {
-		if l.Lost[id], err = f.Store.Leases().Abandoned(ctx, id); err != nil {
+		if l.Lost[id], err = f.Store.Leases.Abandoned(ctx, id); err != nil {
 			return nil, err
 		}
 	}
-	if slices.ContainsFunc(l.Records, func(r *store.Record) bool { return r.Status == store.WaitingApproval }) {
-		if l.Pending, err = f.Store.Approvals(ctx); err != nil {
+	if slices.ContainsFunc(l.Records, func(r *record.Record) bool { return r.Status == record.WaitingApproval }) {
+		if l.Pending, err = f.Store.Approvals.Pending(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -138,7 +141,7 @@ func (f *Feed) list(ctx context.Context) (*Listed, error) {
 
 // mark notes where following begins. A root that ran before the first list was read is
 // followed from newest on, a later one from its start.
-func (f *Feed) mark(records []*store.Record, newest uint64) {
+func (f *Feed) mark(records []*record.Record, newest uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	running := make(map[string]bool)
@@ -161,7 +164,7 @@ func (f *Feed) mark(records []*store.Record, newest uint64) {
 }
 
 // doing returns what a session does that runs already when top begins.
-func (f *Feed) doing(ctx context.Context, r *store.Record) ([]live.Event, error) {
+func (f *Feed) doing(ctx context.Context, r *record.Record) ([]live.Event, error) {
 	f.mu.Lock()
 	early := f.newest == 0
 	f.mu.Unlock()
@@ -174,7 +177,7 @@ func (f *Feed) doing(ctx context.Context, r *store.Record) ([]live.Event, error)
 	}
 	var facts []live.Event
 	add := func(ev event.Event) { facts = append(facts, live.Event{Path: r.Path, Event: ev, Time: at}) }
-	status, call, err := f.Store.Doing(ctx, r)
+	status, call, err := f.Store.Index.Doing(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -195,7 +198,7 @@ func (f *Feed) doing(ctx context.Context, r *store.Record) ([]live.Event, error)
 }
 
 // follow follows the roots that run, and are not followed.
-func (f *Feed) follow(ctx context.Context, records []*store.Record) {
+func (f *Feed) follow(ctx context.Context, records []*record.Record) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, r := range records {

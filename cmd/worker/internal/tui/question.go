@@ -8,7 +8,7 @@ import (
 
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/internal/toolcatalog"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/approval"
 )
 
 // maxShownTexts bounds the texts of one call that a person is shown.
@@ -27,7 +27,7 @@ func Texts(texts []string, limit int) string {
 // WriteQuestion writes which call waits and why, and what "always" would allow, so that
 // nothing of it hides. A command line is in rows of so many characters. It reports whether
 // "always" may be offered: there is such a rule, and all of it is shown.
-func WriteQuestion(w io.Writer, a *store.Approval, width int) (always bool) {
+func WriteQuestion(w io.Writer, a *approval.Approval, width int) (always bool) {
 	fmt.Fprintf(w, "%s asks to call %s, which wants\n", termtext.OneLine(a.Agent, termtext.MaxName), termtext.OneLine(a.Tool, termtext.MaxName))
 	all := writeWants(w, a, width)
 	reason, _ := termtext.Visible(a.Reason, termtext.MaxText)
@@ -40,17 +40,17 @@ func WriteQuestion(w io.Writer, a *store.Approval, width int) (always bool) {
 }
 
 // ParseAnswer reads an answer: y, a or n, and after n the reason.
-func ParseAnswer(line string) (store.Answer, bool) {
+func ParseAnswer(line string) (approval.Answer, bool) {
 	word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 	switch strings.ToLower(word) {
 	case "y", "yes":
-		return store.Answer{Verdict: store.ApproveOnce}, true
+		return approval.Answer{Verdict: approval.ApproveOnce}, true
 	case "a", "always":
-		return store.Answer{Verdict: store.ApproveAlways}, true
+		return approval.Answer{Verdict: approval.ApproveAlways}, true
 	case "n", "no":
-		return store.Answer{Verdict: store.DenyCall, Feedback: strings.TrimSpace(rest)}, true
+		return approval.Answer{Verdict: approval.DenyCall, Feedback: strings.TrimSpace(rest)}, true
 	default:
-		return store.Answer{}, false
+		return approval.Answer{}, false
 	}
 }
 
@@ -70,7 +70,7 @@ func writeTexts(w io.Writer, texts []string) (all bool) {
 
 // writeWants prints what a call wants: a shell's complete line, wrapped, and its parts that
 // rules see. It reports whether all of it is shown.
-func writeWants(w io.Writer, a *store.Approval, width int) (all bool) {
+func writeWants(w io.Writer, a *approval.Approval, width int) (all bool) {
 	var args struct{ Command, Plan string }
 	if a.Tool == toolcatalog.PlanExit && json.Unmarshal([]byte(a.Arguments), &args) == nil {
 		all = writeTexts(w, strings.Split(strings.TrimSpace(args.Plan), "\n"))

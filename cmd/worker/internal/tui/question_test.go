@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/approval"
 )
 
 // The last of many texts, and the end of a long one, are shown.
@@ -34,7 +34,7 @@ func TestListShowsTheEnd(t *testing.T) {
 // its variables are.
 func TestWants(t *testing.T) {
 	var out bytes.Buffer
-	req := &store.Approval{
+	req := &approval.Approval{
 		Tool: "shell_exec", Arguments: `{"command": "D=build; rm -rf $D\u202e"}`, Patterns: []string{"rm -rf $D   where D=build"},
 	}
 	if !writeWants(&out, req, QuestionWidth) || out.String() != "    D=build; rm -rf $D\\u{202e}\n  of which rules see\n    rm -rf $D   where D=build\n" {
@@ -50,7 +50,7 @@ func TestWants(t *testing.T) {
 // Of a plan all lines are shown, and the agent that would carry it out.
 func TestPlan(t *testing.T) {
 	var out bytes.Buffer
-	req := &store.Approval{Tool: "plan_exit", Arguments: `{"plan": "1. write\n2. test\u202e\n"}`, Patterns: []string{"build"}}
+	req := &approval.Approval{Tool: "plan_exit", Arguments: `{"plan": "1. write\n2. test\u202e\n"}`, Patterns: []string{"build"}}
 	if want := "    1. write\n    2. test\\u{202e}\n  which is to be carried out by the agent\n    build\n"; !writeWants(&out, req, QuestionWidth) || out.String() != want {
 		t.Errorf("got %q, want %q", out.String(), want)
 	}

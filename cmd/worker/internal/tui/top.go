@@ -13,8 +13,8 @@ import (
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/session/live"
-	"github.com/agentworker/worker/session/store"
 )
 
 // Actions are what the user can do with a session. Each returns a line about what it has
@@ -24,7 +24,7 @@ type Actions interface {
 	Send(ctx context.Context, sessionID, text string) (string, error)
 	Stop(ctx context.Context, sessionID string) (string, error)
 	Background(ctx context.Context, sessionID string) (string, error)
-	Answer(ctx context.Context, approvalID string, answer store.Answer) (string, error)
+	Answer(ctx context.Context, approvalID string, answer approval.Answer) (string, error)
 }
 
 // Top shows the sessions of a workspace as a tree, those first that need somebody. It is a
@@ -39,9 +39,9 @@ type Top struct {
 	width, height int
 	tree          *live.Tree
 	rows          []live.Row
-	pending       map[string]*store.Approval // of the last list, by their ids
-	running       int                        // sessions
-	waiting       int                        // that need somebody
+	pending       map[string]*approval.Approval // of the last list, by their ids
+	running       int                           // sessions
+	waiting       int                           // that need somebody
 	listed        bool
 	ended         bool   // ended sessions are shown, too
 	selected      string // its id
@@ -50,9 +50,9 @@ type Top struct {
 	trouble       string // why the shown state may be old; empty means it is not
 
 	mode   mode
-	about  string          // the id of the session that mode is about
-	ask    *store.Approval // that mode is about
-	always bool            // it may be answered by "always"
+	about  string             // the id of the session that mode is about
+	ask    *approval.Approval // that mode is about
+	always bool               // it may be answered by "always"
 	pager  pager
 	input  textinput.Model
 }
@@ -130,7 +130,7 @@ func (m *Top) list(l Listed) tea.Cmd {
 	for _, ev := range l.Facts {
 		m.tree.Apply(ev)
 	}
-	m.pending = make(map[string]*store.Approval)
+	m.pending = make(map[string]*approval.Approval)
 	var questions []live.Question
 	for _, a := range l.Pending {
 		m.pending[a.ID] = a
@@ -208,15 +208,15 @@ func (m *Top) arrange() {
 }
 
 // open reports whether an approval still waits.
-func (m *Top) open(a *store.Approval) bool {
+func (m *Top) open(a *approval.Approval) bool {
 	s := m.tree.Get(a.SessionID)
 	return s != nil && slices.ContainsFunc(s.Questions, func(q live.Question) bool { return q.ApprovalID == a.ID })
 }
 
 // approval returns the approval that a question is about. The list of them says more than the
 // event of one that is not listed yet.
-func (m *Top) approval(s *live.Session, q live.Question) *store.Approval {
-	return cmp.Or(m.pending[q.ApprovalID], &store.Approval{
+func (m *Top) approval(s *live.Session, q live.Question) *approval.Approval {
+	return cmp.Or(m.pending[q.ApprovalID], &approval.Approval{
 		ID: q.ApprovalID, SessionID: s.ID, Agent: s.Agent, ToolCallID: q.ToolCallID, Tool: q.ToolName,
 		Arguments: q.Arguments, Patterns: q.Patterns, AlwaysPatterns: q.AlwaysPatterns, CreatedAt: q.Since, ExpiresAt: q.ExpiresAt,
 	})

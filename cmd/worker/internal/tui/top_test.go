@@ -13,8 +13,9 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/session/live"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 )
 
 // topActions notes the actions that are asked for.
@@ -34,7 +35,7 @@ func (a *topActions) Stop(_ context.Context, id string) (string, error) { return
 func (a *topActions) Background(_ context.Context, id string) (string, error) {
 	return a.note("background %s", id)
 }
-func (a *topActions) Answer(_ context.Context, id string, answer store.Answer) (string, error) {
+func (a *topActions) Answer(_ context.Context, id string, answer approval.Answer) (string, error) {
 	return a.note("answer %s %d %s", id, answer.Verdict, answer.Feedback)
 }
 
@@ -83,9 +84,9 @@ func (u *topUser) sees(want string) {
 }
 
 // record is a session that runs.
-func record(id, parent, agent, label string, ago time.Duration) *store.Record {
-	r := &store.Record{
-		ID: id, ParentID: parent, Agent: agent, Label: label, Model: "anthropic/claude-sonnet-4-5", Status: store.Running, Steps: 3,
+func recordOf(id, parent, agent, label string, ago time.Duration) *record.Record {
+	r := &record.Record{
+		ID: id, ParentID: parent, Agent: agent, Label: label, Model: "anthropic/claude-sonnet-4-5", Status: record.Running, Steps: 3,
 		Usage:     model.Usage{InputTokens: 12_345, OutputTokens: 678, Cost: "0.0123"},
 		CreatedAt: now.Add(-ago), StartedAt: now.Add(-ago), Path: event.Path{{SessionID: id}}, BootID: "boot_1",
 	}
@@ -96,20 +97,20 @@ func record(id, parent, agent, label string, ago time.Duration) *store.Record {
 }
 
 func shop() Listed {
-	ended := record("ses_old", "", "", "worker task explore", time.Hour)
-	ended.Status, ended.EndedAt = store.Completed, now.Add(-50*time.Minute)
-	asks := record("ses_asks", "ses_root", "general", "clean the build", time.Minute)
-	asks.Status = store.WaitingApproval
+	ended := recordOf("ses_old", "", "", "worker task explore", time.Hour)
+	ended.Status, ended.EndedAt = record.Completed, now.Add(-50*time.Minute)
+	asks := recordOf("ses_asks", "ses_root", "general", "clean the build", time.Minute)
+	asks.Status = record.WaitingApproval
 	return Listed{
-		Records: []*store.Record{
-			record("ses_new", "", "build", "the newest", time.Second),
-			record("ses_root", "", "lead", "ship the release", 2*time.Minute),
-			record("ses_look", "ses_root", "explore", "read the docs", time.Minute), asks, ended,
+		Records: []*record.Record{
+			recordOf("ses_new", "", "build", "the newest", time.Second),
+			recordOf("ses_root", "", "lead", "ship the release", 2*time.Minute),
+			recordOf("ses_look", "ses_root", "explore", "read the docs", time.Minute), asks, ended,
 		},
 		Facts: []live.Event{
 			{Path: event.Path{{SessionID: "ses_root"}, {SessionID: "ses_look"}}, Event: event.ToolCallStart{ToolCallID: "c", ToolName: "read_file", Arguments: `{"path":"docs/guide/agents.md"}`}, Time: now.Add(-7 * time.Second)},
 		},
-		Pending: []*store.Approval{{
+		Pending: []*approval.Approval{{
 			ID: "apr_1", SessionID: "ses_asks", Agent: "general", Tool: "shell_exec", Arguments: "{\"command\":\"rm -rf build\u202e\"}",
 			Patterns: []string{"rm -rf build\u202e"}, AlwaysPatterns: []string{"rm *"}, Reason: "the rules ask",
 		}},

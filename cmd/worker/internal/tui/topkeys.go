@@ -9,8 +9,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
+	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/session/live"
-	"github.com/agentworker/worker/session/store"
 )
 
 const topHelp = `up, k, down, j   select a session; also pgup, pgdown, home, end
@@ -215,14 +215,14 @@ func (m *Top) confirm(key string) tea.Cmd {
 
 // approve is a key where an approval is shown.
 func (m *Top) approve(key string) tea.Cmd {
-	answer := store.Answer{Verdict: store.ApproveOnce}
+	answer := approval.Answer{Verdict: approval.ApproveOnce}
 	switch {
 	case (key == "y" || key == "A") && !m.pager.seen:
 		m.note = "read all of it first: ↓, pgdown"
 		return nil
 	case key == "y":
 	case key == "A" && m.always:
-		answer.Verdict = store.ApproveAlways
+		answer.Verdict = approval.ApproveAlways
 	case key == "n":
 		m.back()
 		return nil
@@ -234,7 +234,7 @@ func (m *Top) approve(key string) tea.Cmd {
 }
 
 // answer answers the approval that is shown.
-func (m *Top) answer(answer store.Answer) tea.Cmd {
+func (m *Top) answer(answer approval.Answer) tea.Cmd {
 	id := m.ask.ID
 	m.back()
 	return m.act("answering…", func() (string, error) { return m.actions.Answer(m.ctx, id, answer) })
@@ -253,7 +253,7 @@ func (m *Top) typed(msg tea.KeyPressMsg) tea.Cmd {
 	}
 	text := strings.TrimSpace(m.input.Value())
 	if m.mode == denying {
-		return m.answer(store.Answer{Feedback: text})
+		return m.answer(approval.Answer{Feedback: text})
 	}
 	id := m.about
 	m.back()

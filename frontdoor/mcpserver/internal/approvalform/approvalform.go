@@ -14,7 +14,7 @@ import (
 	"github.com/agentworker/worker/frontdoor/internal/caller"
 	"github.com/agentworker/worker/frontdoor/mcpserver/internal/hosts"
 	"github.com/agentworker/worker/internal/termtext"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/approval"
 )
 
 // The answers that a form offers.
@@ -29,7 +29,7 @@ const rowWidth = 60
 
 // New returns the form of an approval. again: an answer to it came too soon. Hosts
 // preselect the first answer, which is therefore to deny.
-func New(a *store.Approval, f hosts.Form, again bool) *mcp.ElicitParams {
+func New(a *approval.Approval, f hosts.Form, again bool) *mcp.ElicitParams {
 	text := textOf(a, f)
 	note := text.note
 	if again {
@@ -49,7 +49,7 @@ func New(a *store.Approval, f hosts.Form, again bool) *mcp.ElicitParams {
 
 // Link sends the user to an approval on the page at an address. It lets nobody in: the
 // page wants its user to have logged in.
-func Link(a *store.Approval, page string) *mcp.ElicitParams {
+func Link(a *approval.Approval, page string) *mcp.ElicitParams {
 	call, _, _ := strings.Cut(textOf(a, hosts.Unknown.Form).message, "\n")
 	return &mcp.ElicitParams{
 		Mode:          "url",
@@ -61,16 +61,16 @@ func Link(a *store.Approval, page string) *mcp.ElicitParams {
 
 // Read puts what a form was filled in with into an answer. A decision that the form did
 // not offer is an error.
-func Read(answer *store.Answer, a *store.Approval, f hosts.Form, content map[string]any) error {
+func Read(answer *approval.Answer, a *approval.Approval, f hosts.Form, content map[string]any) error {
 	decision, _ := content["decision"].(string)
 	if !slices.Contains(textOf(a, f).choices, decision) {
 		return fmt.Errorf("the host has sent the form back with the decision %q, which it does not offer", termtext.OneLine(decision, 60))
 	}
 	switch decision {
 	case allowOnce:
-		answer.Verdict = store.ApproveOnce
+		answer.Verdict = approval.ApproveOnce
 	case allowAlways:
-		answer.Verdict = store.ApproveAlways
+		answer.Verdict = approval.ApproveAlways
 	case deny:
 		reason, _ := content["reason"].(string)
 		answer.Feedback = termtext.OneLine(strings.TrimSpace(reason), 2000)
@@ -88,7 +88,7 @@ type text struct {
 // textOf returns what an approval's form shows. The first line holds the call in full:
 // some hosts show only the first rows. A user may add a rule who sees all of the
 // message, and let a call through who was sent all of it.
-func textOf(a *store.Approval, f hosts.Form) text {
+func textOf(a *approval.Approval, f hosts.Form) text {
 	call, arguments := caller.CallText(a)
 	first, complete := termtext.Visible(call, termtext.MaxForm)
 	lines := []string{fmt.Sprintf("%s: %s %s", termtext.OneLine(a.Agent, 40), termtext.OneLine(a.Tool, termtext.MaxName), first)}

@@ -12,7 +12,9 @@ import (
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/frontdoor/mcpserver/internal/hosts"
 	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/transcript"
 )
 
 const (
@@ -33,7 +35,7 @@ const (
 // called it.
 type Resources struct {
 	Sessions *store.Store
-	Owns     func(*store.Record) bool
+	Owns     func(*record.Record) bool
 	Roots    func() []string // the ids of the roots, the oldest first; nil offers no list
 }
 
@@ -52,21 +54,21 @@ func (c Resources) Add(server *mcp.Server) {
 // read returns a session's current transcript.
 func (c Resources) read(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 	id := strings.TrimPrefix(req.Params.URI, sessionScheme)
-	record, err := c.Sessions.Get(ctx, id)
+	rec, err := c.Sessions.Index.Get(ctx, id)
 	switch {
-	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrAmbiguous), err == nil && (record.ID != id || !c.Owns(record)):
+	case errors.Is(err, record.ErrNotFound), errors.Is(err, record.ErrAmbiguous), err == nil && (rec.ID != id || !c.Owns(rec)):
 		return nil, mcp.ResourceNotFoundError(req.Params.URI)
 	case err != nil:
 		return nil, fmt.Errorf("reading session %s: %w", id, err)
 	}
-	messages, err := c.Sessions.Messages(ctx, record.ID)
+	messages, err := c.Sessions.Transcripts.Messages(ctx, rec.ID)
 	if err != nil {
 		return nil, err
 	}
-	text := shorten(termtext.Printable(store.Markdown(record, messages)), record.ID)
+	text := shorten(termtext.Printable(transcript.Markdown(rec, messages)), rec.ID)
 	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{
 		URI: req.Params.URI, MIMEType: "text/markdown", Text: text,
-		Meta: mcp.Meta{"status": record.Status, "usage": record.Usage},
+		Meta: mcp.Meta{"status": rec.Status, "usage": rec.Usage},
 	}}}, nil
 }
 
@@ -91,7 +93,7 @@ func (c Resources) list(next mcp.MethodHandler) mcp.MethodHandler {
 			return res, err
 		}
 		for _, root := range slices.Backward(c.Roots()) {
-			records, err := c.Sessions.Tree(ctx, event.Path(nil).Child(root, ""))
+			records, err := c.Sessions.Index.Tree(ctx, event.Path(nil).Child(root, ""))
 			if err != nil {
 				return nil, err
 			}
@@ -109,7 +111,7 @@ func (c Resources) list(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-func sessionResource(r *store.Record) *mcp.Resource {
+func sessionResource(r *record.Record) *mcp.Resource {
 	title := "this connection"
 	if r.Agent != "" {
 		title = termtext.OneLine(r.Agent+": "+r.Description, 100)
@@ -121,7 +123,7 @@ func sessionResource(r *store.Record) *mcp.Resource {
 }
 
 // lastChange is when a session ended or, while it runs, began.
-func lastChange(r *store.Record) string {
+func lastChange(r *record.Record) string {
 	at := r.CreatedAt
 	if !r.EndedAt.IsZero() {
 		at = r.EndedAt

@@ -9,7 +9,7 @@ import (
 
 	"github.com/agentworker/worker/frontdoor/mcpserver/internal/hosts"
 	"github.com/agentworker/worker/internal/errtext"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/control"
 )
@@ -28,7 +28,7 @@ func Refusal(err error) *mcp.CallToolResult {
 
 // Failure is the result of a task call that has started no child.
 func Failure(agent string, err error) *taskt.Result {
-	return &taskt.Result{Agent: agent, Status: store.Failed, Text: errtext.Of(err), Err: err}
+	return &taskt.Result{Agent: agent, Status: record.Failed, Text: errtext.Of(err), Err: err}
 }
 
 // Result returns a child's result as its host takes it. The text holds all that the model

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/agentworker/worker/frontdoor/mcpserver/internal/hosts"
-	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/control"
 )
@@ -31,7 +31,7 @@ func TestTruncate(t *testing.T) {
 		piece := rapid.SampledFrom([]string{"word ", "ü", "日本", "😀", "line\n", "</task_result>", "<task_error", "\n", "&lt;", "x"})
 		answer := strings.Join(rapid.SliceOfN(piece, 1, 3000).Draw(t, "answer"), "")
 		limit := hosts.Size{Max: rapid.IntRange(1000, 20_000).Draw(t, "max"), In: rapid.SampledFrom([]hosts.Measure{hosts.UTF16Units, hosts.UTF8Bytes, hosts.JSONUnits}).Draw(t, "measure")}
-		r := &taskt.Result{Agent: "a", SessionID: "ses_1", Status: store.Completed, Text: answer}
+		r := &taskt.Result{Agent: "a", SessionID: "ses_1", Status: record.Completed, Text: answer}
 		got, cut := Truncate(r, limit)
 		if cut == limit.Fits(r.XML()) || !limit.Fits(got) {
 			t.Fatalf("%d of at most %d, cut %v, from %d", limit.Of(got), limit.Max, cut, limit.Of(r.XML()))

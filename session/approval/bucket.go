@@ -1,0 +1,172 @@
+package approval
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/session/record"
+)
+
+// Approvals returns the approvals that wait for an answer, the oldest first.
+func (b *Bucket) Pending(ctx context.Context) ([]*Approval, error) {
+	all, err := b.All(ctx)
+	return slices.DeleteFunc(all, func(a *Approval) bool { return !a.Pending() }), err
+}
+
+func (b *Bucket) All(ctx context.Context) ([]*Approval, error) {
+	entries, err := b.index.Entries(ctx, b.kv)
+	if err != nil {
+		return nil, fmt.Errorf("listing approvals: %w", err)
+	}
+	var all []*Approval
+	for _, e := range entries {
+		a, err := decode(e.Value)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, a)
+	}
+	slices.SortStableFunc(all, func(a, b *Approval) int {
+		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
+	})
+	return all, nil
+}
+
+// Approval returns the approval of an id, waiting or not, or [ErrNotFound]. The
+// beginning of an id is enough if only one begins with it; else the error is
+// [ErrAmbiguous].
+func (b *Bucket) Get(ctx context.Context, id string) (*Approval, error) {
+	if !event.ValidID(id) {
+		return nil, &record.NotFoundError{What: "approval", ID: id}
+	}
+	all, err := b.All(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return record.Find(all, id, "approval", func(a *Approval) string { return a.ID })
+}
+
+// Answer answers a waiting approval and returns it as answered. The first answer counts: for any later one, and for an
+// approval that has expired or was cancelled, the error is an [*AnsweredError].
+// ErrNotFound and ErrAmbiguous are as for [Store.Approval]; with [ErrNoAlways], and with a
+// [*SecondPersonError], the call still waits.
+func (b *Bucket) Answer(ctx context.Context, id string, answer Answer) (*Approval, error) {
+	a, err := b.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if answer.Verdict == ApproveAlways && a.Pending() && len(a.AlwaysPatterns) == 0 {
+		return nil, fmt.Errorf("approval %s: %w", a.ID, ErrNoAlways)
+	}
+	if answer.As == record.TheRules { // these do not answer in this way
+		answer.As = record.Unknown
+	}
+	won, first, err := b.Resolve(ctx, a.ID, answer.Outcome(), answer)
+	if err == nil && !first {
+		err = &AnsweredError{won}
+	}
+	return won, err
+}
+
+// Resolve stores an answer unless one is stored already, and returns the approval
+// with the one that counts. first: that is this one. The id is a whole one. The error is a
+// [*SecondPersonError] where somebody else has to approve the call: it still waits.
+func (b *Bucket) Resolve(ctx context.Context, id string, outcome event.ApprovalOutcome, answer Answer) (a *Approval, first bool, err error) {
+	for {
+		entry, err := b.kv.Get(ctx, b.index.Key(id))
+		if err != nil {
+			return nil, false, fmt.Errorf("answering approval %s: %w", id, err)
+		}
+		a, err := decode(entry.Value())
+		if err != nil || !a.Pending() {
+			return a, false, err
+		}
+		if outcome == event.Approved && answer.As != record.TheRules {
+			if err := a.SecondPerson.Admits(answer.As); err != nil {
+				return nil, false, fmt.Errorf("approval %s: %w", id, err)
+			}
+		}
+		a.Outcome, a.Always, a.Feedback = outcome, answer.Verdict == ApproveAlways, answer.Feedback
+		a.AnsweredBy, a.AnsweredAs, a.AnsweredAt = answer.By, answer.As, time.Now().UTC()
+		data, err := json.Marshal(a)
+		if err != nil {
+			return nil, false, fmt.Errorf("answering approval %s: %w", id, err)
+		}
+		_, err = b.kv.Update(ctx, b.index.Key(id), data, entry.Revision())
+		switch {
+		case eventbus.IsConflict(err): // somebody else's came first: which?
+		case err != nil:
+			return nil, false, fmt.Errorf("answering approval %s: %w", id, err)
+		default:
+			return a, true, nil
+		}
+	}
+}
+
+// OpenApproval stores an approval that waits for an answer. It sets its schema.
+func (b *Bucket) Open(ctx context.Context, a *Approval) error {
+	a.Schema = record.Schema
+	data, err := json.Marshal(a)
+	if err == nil {
+		_, err = b.kv.Create(ctx, b.index.Key(a.ID), data)
+	}
+	if err != nil {
+		return fmt.Errorf("storing approval %s: %w", a.ID, err)
+	}
+	return nil
+}
+
+// AwaitAnswer returns the approval of an id, a whole one, once it has its answer. An
+// error is that of the store, or the cause of the end of ctx.
+func (b *Bucket) Await(ctx context.Context, id string) (*Approval, error) {
+	watch, err := b.kv.Watch(ctx, b.index.Key(id))
+	if err != nil {
+		return nil, fmt.Errorf("waiting for approval %s: %w", id, err)
+	}
+	defer watch.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case e, ok := <-watch.Updates():
+			switch {
+			case !ok && ctx.Err() != nil:
+				return nil, context.Cause(ctx)
+			case !ok:
+				return nil, fmt.Errorf("waiting for approval %s: the connection to the event store was closed", id)
+			case e == nil: // what was stored has been seen
+				continue
+			case e.Operation() != jetstream.KeyValuePut:
+				return nil, fmt.Errorf("waiting for approval %s: it was removed", id)
+			}
+			if a, err := decode(e.Value()); err != nil || !a.Pending() {
+				return a, err
+			}
+		}
+	}
+}
+
+// purgeApproval removes an approval without a trace.
+func (b *Bucket) Purge(ctx context.Context, id string) error {
+	stream, err := b.bus.JetStream().Stream(ctx, "KV_"+BucketName)
+	if err != nil {
+		return err
+	}
+	return stream.Purge(ctx, jetstream.WithPurgeSubject("$KV."+BucketName+"."+b.index.Key(id)))
+}
+
+func decode(data []byte) (*Approval, error) {
+	a := new(Approval)
+	if err := json.Unmarshal(data, a); err != nil {
+		return nil, fmt.Errorf("reading an approval: %w", err)
+	}
+	return a, record.CheckSchema("approval "+a.ID, a.Schema)
+}

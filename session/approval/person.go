@@ -1,0 +1,89 @@
+package approval
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/session/record"
+)
+
+// SecondPerson says that a call has to be approved by somebody else than those who have
+// asked for the work.
+type SecondPerson struct {
+	Rule    string          `json:"rule"`    // of the policy, with its place
+	AskedBy []record.Person `json:"askedBy"` // who may not approve. Empty, or with one who is not known: nobody may
+}
+
+// Nobody reports whether nobody may approve the call: it is not known who has asked.
+func (sp *SecondPerson) Nobody() bool {
+	return len(sp.AskedBy) == 0 || slices.ContainsFunc(sp.AskedBy, func(p record.Person) bool { return !p.Named() })
+}
+
+// Admits returns a [*SecondPersonError] if a person may not approve the call. On nil everybody
+// may.
+func (sp *SecondPerson) Admits(p record.Person) error {
+	if sp == nil || p.Named() && !sp.Nobody() && !slices.Contains(sp.AskedBy, p) {
+		return nil
+	}
+	return &SecondPersonError{sp, p}
+}
+
+// Text says who may approve the call.
+func (sp *SecondPerson) Text() string {
+	if sp.Nobody() {
+		return "A second person has to approve it, and it is not known who has asked for the work, so that nobody can."
+	}
+	var names []string
+	for _, p := range sp.AskedBy {
+		names = append(names, p.String())
+	}
+	who := "a named token with the scope \"approve\", or the user who runs the worker, can"
+	if slices.Contains(sp.AskedBy, record.Owner) {
+		who = "a named token of 'worker serve' with the scope \"approve\" can ('worker tokens add')"
+	}
+	if len(sp.AskedBy) > 1 || sp.AskedBy[0] != record.Owner {
+		who = "another " + strings.TrimPrefix(who, "a ")
+	}
+	return fmt.Sprintf("A second person has to approve it: not %s, who has asked for the work; %s.", strings.Join(names, " or "), who)
+}
+
+// SecondPersonError tells that somebody may not approve a call, and who may.
+type SecondPersonError struct {
+	SecondPerson *SecondPerson
+	Person       record.Person // who was refused
+}
+
+func (e *SecondPersonError) Error() string {
+	return fmt.Sprintf("%s may not approve this call by the policy's rule %s. %s", e.Person, e.SecondPerson.Rule, e.SecondPerson.Text())
+}
+
+// AskedBy returns who has asked for what the session at the end of a path does: who has
+// begun it, or a session above it, and who has told these what to do since. Of records that
+// do not say it, [Unknown]. known is a record that is newer than what is stored; nil means
+// there is none.
+func (b *Bucket) AskedBy(ctx context.Context, path event.Path, known func(id string) (record.Record, bool)) ([]record.Person, error) {
+	var people []record.Person
+	for i, hop := range path {
+		r, ok := record.Record{}, false
+		if known != nil {
+			r, ok = known(hop.SessionID)
+		}
+		if !ok {
+			stored, err := b.index.Get(ctx, hop.SessionID)
+			if err != nil {
+				return nil, fmt.Errorf("who has asked for session %s: %w", hop.SessionID, err)
+			}
+			r = *stored
+		}
+		if i == 0 && len(r.AskedBy) == 0 {
+			people = record.AddPerson(people, record.Unknown)
+		}
+		for _, p := range r.AskedBy {
+			people = record.AddPerson(people, p)
+		}
+	}
+	return people, nil
+}

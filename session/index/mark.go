@@ -1,0 +1,150 @@
+package index
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/session/record"
+)
+
+// Beside its record each session has a mark in the bucket. It is stored once, when the
+// session is opened, so that its place in the bucket is the session's place in lists,
+// whatever becomes of the record. The key of a mark holds the ids above the session:
+//
+//	<workspace>.opened.<root>[.<child>…]
+//
+// A mark's content is the record as it was then.
+const markToken = "opened"
+
+// markReaders is how many records are asked for at once, where each takes a round
+// trip.
+const markReaders = 16
+
+func (x *Index) markKey(path event.Path) string {
+	return x.Key(markToken + "." + strings.Join(path.IDs(), "."))
+}
+
+// recordSubject returns the subject of a key of the bucket of records.
+func (x *Index) subject(key string) string { return "$KV." + BucketName + "." + key }
+
+// parseKey tells what a subject of the bucket of records stands for: a record, or a
+// mark, of the session of an id. id empty: something else, or another workspace's.
+func (x *Index) parseKey(subject string) (id string, mark bool) {
+	key, ours := strings.CutPrefix(subject, x.subject(x.Key("")))
+	switch {
+	case !ours:
+		return "", false
+	case !strings.Contains(key, "."):
+		return key, false
+	case strings.HasPrefix(key, markToken+"."):
+		return key[strings.LastIndexByte(key, '.')+1:], true
+	}
+	return "", false
+}
+
+// mark stores the mark of a session if it has none.
+func (x *Index) mark(ctx context.Context, r *record.Record) error {
+	data, err := json.Marshal(r)
+	if err == nil {
+		_, err = x.records.Create(ctx, x.markKey(r.Path), data)
+	}
+	if err != nil && !errors.Is(err, jetstream.ErrKeyExists) {
+		return fmt.Errorf("storing the mark of session %s: %w", r.ID, err)
+	}
+	return nil
+}
+
+// remark is mark for a session whose record was found without one: its process was
+// killed in between.
+func (x *Index) remark(ctx context.Context, r *record.Record) error {
+	if len(r.Path) == 0 {
+		return nil // damaged: it can't be followed, nor shown with others
+	}
+	if err := x.mark(ctx, r); err != nil {
+		return err
+	}
+	_, err := x.records.Get(ctx, x.Key(r.ID))
+	if errors.Is(err, jetstream.ErrKeyNotFound) { // deleted meanwhile
+		return x.Purge(ctx, x.markKey(r.Path))
+	}
+	return err
+}
+
+// marked is a session as its mark tells of it.
+type marked struct {
+	seq uint64 // of the mark in the bucket
+	*record.Record
+}
+
+// resolve returns the records of sessions as they are now, in the same order; nil for
+// those that were deleted.
+func (x *Index) resolve(ctx context.Context, marks []marked) ([]*record.Record, error) {
+	records, errs := make([]*record.Record, len(marks)), make([]error, len(marks))
+	AtOnce(len(marks), func(i int) { records[i], errs[i] = x.ofMark(ctx, marks[i].Record) })
+	return records, errors.Join(errs...)
+}
+
+// ofMark returns the record of a session of which r is the mark; nil means it was deleted.
+func (x *Index) ofMark(ctx context.Context, r *record.Record) (*record.Record, error) {
+	stored, _, err := x.Read(ctx, r.ID)
+	if err == nil {
+		return x.current(ctx, stored)
+	}
+	if !errors.Is(err, jetstream.ErrKeyNotFound) {
+		return nil, err
+	}
+	state, err := x.State(ctx, r.Path) // it may have just begun
+	if err != nil || !state.Opened && !state.Started {
+		return nil, err
+	}
+	return state.RecordOr(r), nil
+}
+
+// atOnce calls f for 0 to n-1, a few at a time, and returns when all have returned.
+func AtOnce(n int, f func(i int)) {
+	var running sync.WaitGroup
+	workers := min(markReaders, n)
+	for first := range workers {
+		running.Go(func() {
+			for i := first; i < n; i += workers {
+				f(i)
+			}
+		})
+	}
+	running.Wait()
+}
+
+// remarkAll gives all sessions a mark that have none, in the order in which they were
+// opened.
+func (x *Index) MarkAll(ctx context.Context) error {
+	entries, err := x.Entries(ctx, x.records)
+	if err != nil {
+		return err
+	}
+	records, err := decodeRecords(entries)
+	if err != nil {
+		return err
+	}
+	marked, err := x.Keys(ctx, x.stream, x.records, markToken+".>")
+	if err != nil {
+		return err
+	}
+	records = slices.DeleteFunc(records, func(r *record.Record) bool { return marked[x.markKey(r.Path)] })
+	slices.SortStableFunc(records, func(a, b *record.Record) int { return a.CreatedAt.Compare(b.CreatedAt) })
+	for part := range slices.Chunk(records, markReaders) {
+		errs := make([]error, len(part))
+		AtOnce(len(part), func(i int) { errs[i] = x.remark(ctx, part[i]) })
+		if err := errors.Join(errs...); err != nil {
+			return err
+		}
+	}
+	return nil
+}

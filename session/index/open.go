@@ -1,0 +1,50 @@
+// Package index keeps the records of sessions in a bucket, for lists and look-ups.
+//
+// A session is its log, in the event stream. The bucket AGENT_SESSIONS is an index of
+// these logs: the process of a session writes the record behind the log, by a [Writer].
+// Beside the records the bucket has marks, which fix the order of lists, and a checkpoint
+// of the sessions that have not ended.
+package index
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/agentworker/worker/eventbus"
+)
+
+// BucketName is the bucket that holds the records of all workspaces.
+const BucketName = "AGENT_SESSIONS"
+
+// Index is the records of a workspace's sessions. It is safe for concurrent use.
+type Index struct {
+	bus     *eventbus.Bus
+	records jetstream.KeyValue
+	stream  jetstream.Stream // below records
+	writer  *Writer          // of a process that runs sessions; else nil
+}
+
+// Open makes sure of the bucket and returns the index of the bus's workspace.
+func Open(ctx context.Context, bus *eventbus.Bus) (_ *Index, err error) {
+	x := &Index{bus: bus}
+	x.records, err = bus.Store().EnsureBucket(ctx, jetstream.KeyValueConfig{
+		Bucket:      BucketName,
+		Description: "records of agent sessions, keyed by workspace and id",
+		History:     1,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("making the bucket %s: %w", BucketName, err)
+	}
+	if x.stream, err = bus.JetStream().Stream(ctx, "KV_"+BucketName); err != nil {
+		return nil, fmt.Errorf("opening the bucket %s: %w", BucketName, err)
+	}
+	return x, nil
+}
+
+// KV is the bucket. Others may keep keys in it that [Index.Key] makes.
+func (x *Index) KV() jetstream.KeyValue { return x.records }
+
+// Stream is the stream below the bucket.
+func (x *Index) Stream() jetstream.Stream { return x.stream }

@@ -1,0 +1,122 @@
+package integrity
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/session/log"
+	"github.com/agentworker/worker/session/record"
+)
+
+// IncompleteError says that events of a session are not stored any more, or may not
+// be.
+type IncompleteError struct {
+	SessionID string
+	Begin     bool            // its first events are gone
+	End       bool            // its session_end is gone
+	Losses    []eventbus.Loss // that the store has while the session ran; empty means none is known
+}
+
+func (e *IncompleteError) Error() string {
+	var b strings.Builder
+	switch {
+	case e.Begin && e.End:
+		b.WriteString("its events are gone")
+	case e.Begin:
+		b.WriteString("its first events are gone")
+	case e.End:
+		b.WriteString("its session_end is not stored: its last events are gone")
+	default:
+		b.WriteString("some of its events may be gone")
+	}
+	for _, l := range e.Losses {
+		fmt.Fprintf(&b, ": the store is damaged: %s", l)
+	}
+	if len(e.Losses) == 0 {
+		b.WriteString(": no damage of the store is known: they were deleted by age (--retain-age), or 'worker doctor --full' finds it")
+	}
+	return b.String()
+}
+
+// Incomplete returns what is missing of a session's own events, as far as the store
+// tells; nil means nothing is known to be. Losses count from its first to its last event.
+// A session that has not ended lacks no end.
+func (c *Checker) Incomplete(ctx context.Context, r *record.Record) (*IncompleteError, error) {
+	end, err := c.bus.Last(ctx, r.Path, event.SessionEnd{}.Type())
+	if err != nil {
+		return nil, err
+	}
+	var first eventbus.Entry
+	for e, err := range c.bus.Log(ctx, r.Path) {
+		if err != nil {
+			return nil, err
+		}
+		if first = e; e.Kind != eventbus.FenceKind {
+			break
+		}
+	}
+	losses, err := c.bus.Election().Losses()
+	if err != nil {
+		return nil, err
+	}
+	oldest, err := c.oldest(ctx)
+	if err != nil {
+		return nil, err
+	}
+	over := r.Status.Ended() && (r.Closed || time.Since(r.EndedAt) > endDelay || endLost(r, losses))
+	begun := uint64(0)
+	if first.Kind == log.OpenedKind {
+		begun = first.Seq
+	}
+	return incomplete(r, begun, end.Seq, over, losses, oldest), nil
+}
+
+// oldest returns when the oldest event that is there was stored.
+func (c *Checker) oldest(ctx context.Context) (time.Time, error) {
+	stream, err := c.bus.JetStream().Stream(ctx, eventbus.Stream)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("looking for the oldest event: %w", err)
+	}
+	if state := stream.CachedInfo().State; state.Msgs > 0 {
+		return state.FirstTime, nil
+	}
+	return time.Now(), nil // all are gone
+}
+
+// incomplete returns what is missing of a session whose log begins with begun and
+// ends with end; 0 means that is gone. over: it has ended. oldest is when the oldest event
+// was stored: age takes no events of a session while it leaves older ones.
+func incomplete(r *record.Record, begun, end uint64, over bool, losses []eventbus.Loss, oldest time.Time) *IncompleteError {
+	found := &IncompleteError{SessionID: r.ID, Begin: begun == 0, End: end == 0 && over}
+	for _, l := range losses {
+		if l.Stream != eventbus.Stream || begun > l.Last || end > 0 && end < l.First {
+			continue
+		}
+		if begun == 0 && !l.Before.IsZero() && l.Before.Before(r.CreatedAt) || found.End && l.After.After(r.EndedAt.Add(endDelay)) {
+			continue // it was another time
+		}
+		found.Losses = append(found.Losses, l)
+	}
+	if found.Begin && len(found.Losses) == 0 && oldest.Before(r.CreatedAt) && r.Status != record.Completed {
+		found.Begin = false // it never was: the store was away for too long, and the session failed
+	}
+	if !found.Begin && !found.End && len(found.Losses) == 0 {
+		return nil
+	}
+	return found
+}
+
+// endLost reports whether the end of a session that has ended, which is not stored,
+// is among what the store has lost: then it does not come any more.
+func endLost(r *record.Record, losses []eventbus.Loss) bool {
+	for _, l := range losses {
+		if l.Stream == eventbus.Stream && l.Found.After(r.EndedAt) && !l.After.After(r.EndedAt.Add(endDelay)) && (l.Before.IsZero() || !l.Before.Before(r.EndedAt)) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,88 @@
+package log
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/session/record"
+)
+
+// maxLatest bounds what is told of a tool's result, in bytes.
+const maxLatest = 4 << 10
+
+// Latest returns why the session has not completed, with its latest tool result where its
+// model has said nothing.
+func (st *State) Latest(why string) string {
+	if st.Partial != "" || strings.TrimSpace(st.latest) == "" {
+		return why
+	}
+	result := termtext.CutBytes(st.latest, maxLatest)
+	if len(result) < len(st.latest) {
+		result += "…"
+	}
+	return why + "\n\nThe latest tool result:\n" + result
+}
+
+// lastResult is the outcome of the last call that has one.
+func (f *fold) lastResult() string {
+	for _, g := range slices.Backward(f.order) {
+		for _, call := range slices.Backward(g.message.ToolCalls) {
+			if result, ended := g.results[call.ID]; ended {
+				return result.Text
+			}
+		}
+	}
+	return ""
+}
+
+// lastSaid is what the model has said last, whether or not it was complete.
+func (f *fold) lastText() string {
+	if f.draft != nil && f.draft.text.Len() > 0 {
+		return f.draft.text.String()
+	}
+	for _, m := range slices.Backward(f.Messages) {
+		if m.Role == model.Assistant && m.Text != "" {
+			return m.Text
+		}
+	}
+	return ""
+}
+
+// cutShort notes which calls of a message have no outcome, and the results of the
+// others.
+func (f *fold) cutShort(g *group) {
+	results := make([]model.ToolResult, len(g.message.ToolCalls))
+	for i, call := range g.message.ToolCalls {
+		result, ended := g.results[call.ID]
+		if !ended {
+			f.Open = append(f.Open, call)
+		}
+		results[i] = result
+	}
+	if f.cut == nil {
+		f.cut = make(map[string][]model.ToolResult)
+	}
+	f.cut[g.message.ID] = results
+}
+
+// completed returns the messages, with a text as the outcome of the calls that have none.
+func (st *State) Completed(text string) []*Message {
+	var all []*Message
+	for _, m := range st.Sent {
+		all = append(all, m)
+		if results := slices.Clone(st.cut[m.ID]); results != nil && m.Role == model.Assistant {
+			for i, r := range results {
+				if r.ToolCallID == "" {
+					results[i] = model.ToolResult{ToolCallID: m.ToolCalls[i].ID, Text: text, IsError: true}
+				}
+			}
+			all = append(all, &Message{
+				Schema: record.Schema, ID: ResultsID(m.ID), SessionID: m.SessionID, CreatedAt: m.CreatedAt,
+				Message: model.Message{Role: model.User, ToolResults: results},
+			})
+		}
+	}
+	return all
+}

@@ -1,0 +1,56 @@
+package log
+
+import (
+	"strings"
+	"time"
+
+	"github.com/agentworker/worker/model"
+)
+
+// draft is a message of the model that is not complete.
+type draft struct {
+	id        string
+	text      strings.Builder
+	at, last  int // where the last delta began, and its length
+	reasoning []model.Reasoning
+}
+
+// drafted returns the draft of a message. A message before it that was not
+// complete never will be.
+func (f *fold) drafted(id string) *draft {
+	f.Answer = nil
+	if f.draft == nil || f.draft.id != id {
+		f.draft = &draft{id: id}
+	}
+	return f.draft
+}
+
+// add takes a piece of text. One that was stored twice counts once.
+func (d *draft) add(offset int, text string) {
+	if offset < d.at || offset == d.at && d.last > 0 {
+		return
+	}
+	d.at, d.last = offset, len(text)
+	d.text.WriteString(text)
+}
+
+// say takes what no event says of the message.
+func (d *draft) say(entry *messageData) {
+	d.reasoning = entry.Reasoning
+	if entry.Text != "" {
+		d.text.Reset()
+		d.text.WriteString(entry.Text)
+	}
+}
+
+// complete ends the draft as a message.
+func (f *fold) complete(at time.Time) {
+	d := f.draft
+	if d == nil {
+		return
+	}
+	f.draft = nil
+	f.groups[d.id] = &group{message: f.append(d.id, at, model.Message{
+		Role: model.Assistant, Text: d.text.String(), Reasoning: d.reasoning,
+	})}
+}

@@ -1,0 +1,140 @@
+package log
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/session/record"
+)
+
+// The kinds of the entries that a session's log has beside its events: what
+// [Fold] needs and no event carries.
+const (
+	OpenedKind  = "opened"    // the first entry: an [openedData]
+	messageKind = "message"   // a [messageData]
+	knownKind   = "known"     // a [knownData]
+	compactKind = "compacted" // a [compactedData]
+	titledKind  = "titled"    // a [titledData]
+	agentKind   = "agent"     // an [agentData]
+	endedKind   = "ended"     // before session_end: an [endedData]
+	budgetKind  = "budget"    // what the session may use: JSON that its owner knows
+	reserveKind = "reserve"   // a [reserveData]
+	askedKind   = "asked"     // an [askedData]
+	fenceKind   = "fence"     // of the event store: a [fenceData]
+	wholeKind   = "whole"     // an event that follows masked, whole: its JSON
+)
+
+// openedData begins the log of a session.
+type openedData struct {
+	Schema    int              `json:"schema"` // of the log: that of a [Record]
+	BootID    string           `json:"bootId"`
+	CreatedAt time.Time        `json:"createdAt"`
+	Path      event.Path       `json:"path"`
+	Worktree  *record.Worktree `json:"worktree,omitempty"`
+	Fork      int              `json:"fork,omitempty"`
+	Nested    bool             `json:"nested,omitempty"`
+	Resumes   string           `json:"resumes,omitempty"`
+	AskedBy   []record.Person  `json:"askedBy,omitempty"`
+
+	Resident string `json:"residentFile,omitempty"`
+
+	Background bool `json:"background,omitempty"`
+	Detached   bool `json:"detached,omitempty"`
+	Cleanup    bool `json:"cleanup,omitempty"`
+
+	CallID string `json:"callId,omitempty"` // as in [State]
+
+	Label    string          `json:"label,omitempty"`
+	Metadata json.RawMessage `json:"metadata,omitempty"`
+
+	// Terms is how the session was called, for who resumes it. Its form is that of
+	// the package that calls sessions.
+	Terms json.RawMessage `json:"terms,omitempty"`
+}
+
+// messageData is a message of the conversation, or that of it which no event
+// carries.
+type messageData struct {
+	ID   string     `json:"id"`
+	Role model.Role `json:"role"`
+
+	// Text is what the session has told the model. The model's own text is in
+	// content_delta events, and here if it is masked there.
+	Text string `json:"text,omitempty"`
+
+	// Answers is the message whose calls were answered, if Text goes with their
+	// results: these are in tool_call_end events.
+	Answers string `json:"answers,omitempty"`
+
+	// Reasoning is what a provider wants back, signed, with the model's message.
+	Reasoning []model.Reasoning `json:"reasoning,omitempty"`
+}
+
+// knownData says that the result of a call tells the model what messages would.
+type knownData struct {
+	CallID string   `json:"callId"`
+	IDs    []string `json:"ids"` // of the messages
+}
+
+// fenceData is what the event store says of a fence.
+type fenceData struct {
+	Owner string `json:"owner"` // the boot id of the process that has the session
+	By    string `json:"by"`    // that of the process that has stored the fence
+}
+
+// endedData says of the end of a session what its last events do not.
+type endedData struct {
+	StartedAt time.Time        `json:"startedAt,omitzero"`
+	EndedAt   time.Time        `json:"endedAt"`
+	Error     string           `json:"error,omitempty"`
+	EndedBy   string           `json:"endedBy,omitempty"`
+	Worktree  *record.Worktree `json:"worktree,omitempty"`
+
+	Idle     bool              `json:"idle,omitempty"` // as [Work] has them
+	Evidence []record.Evidence `json:"evidence,omitempty"`
+}
+
+// reserveData is what was set aside for the model call that follows. Zero: the call
+// that it was set aside for has used nothing.
+type reserveData struct {
+	Tokens int64 `json:"tokens"`
+	Cost   int64 `json:"cost,omitempty"` // in billionths of a US dollar
+}
+
+// Entry is one entry of a session's log: an event, or another one.
+type Entry struct {
+	Seq  uint64    // its sequence number; 0 means it is not stored
+	Time time.Time // when it was stored
+
+	// Kind is the type of an event, or the kind of another entry.
+	Kind  string
+	Event bool            // it is an event
+	Data  json.RawMessage // its JSON
+}
+
+// newEntry returns an entry that is no event. All fields of data have a JSON.
+func newEntry(kind string, data any) Entry {
+	text, err := json.Marshal(data)
+	if err != nil {
+		panic(err)
+	}
+	return Entry{Kind: kind, Data: text}
+}
+
+// Appender adds entries to the log of a session.
+type Appender interface {
+	Append(ctx context.Context, kind string, data json.RawMessage) error
+}
+
+// AppendTo hands the entry to the stream of its session.
+func (e Entry) AppendTo(ctx context.Context, to Appender) error {
+	return to.Append(ctx, e.Kind, e.Data)
+}
+
+// askedData says who has asked for what the session does, besides those before.
+type askedData struct {
+	By record.Person `json:"by"`
+}

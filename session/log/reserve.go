@@ -1,0 +1,43 @@
+package log
+
+import (
+	"github.com/agentworker/worker/model"
+)
+
+// Spent is what a session has used, as its log says.
+type Totals struct {
+	ID        string      `json:"id,omitempty"` // of the session
+	Usage     model.Usage `json:"usage"`
+	Steps     int         `json:"steps"`
+	ToolCalls int64       `json:"toolCalls"`
+	Unsettled Unsettled   `json:"unsettled,omitzero"`
+}
+
+// Spent returns what the session has used.
+func (st *State) Totals() Totals {
+	return Totals{st.Record.ID, st.Record.Usage, st.Record.Steps, st.ToolCalls, st.Unsettled}
+}
+
+// Unsettled is what model calls may have used.
+type Unsettled struct {
+	ModelCalls int64 // besides those in [Record.Steps]
+	Tokens     int64
+	Cost       int64 // in billionths of a US dollar
+}
+
+func (u *Unsettled) add(r *reserveData, calls int64) {
+	if r != nil {
+		u.ModelCalls, u.Tokens, u.Cost = u.ModelCalls+calls, u.Tokens+r.Tokens, u.Cost+r.Cost
+	}
+}
+
+// reserve takes what was set aside for a call. Of the one before it is not known then
+// what it has used, if its usage was not told.
+func (f *fold) reserve(entry reserveData) {
+	if entry == (reserveData{}) {
+		f.reserved = nil
+		return
+	}
+	f.Unsettled.add(f.reserved, 1)
+	f.reserved = &entry
+}

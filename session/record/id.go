@@ -1,0 +1,19 @@
+package record
+
+import (
+	"crypto/rand"
+)
+
+// idDigits are the digits of an id: 5 bits each.
+const idDigits = "abcdefghijklmnopqrstuvwxyz234567"
+
+// NewID returns an id of 80 random bits that can stand in a subject, a path
+// and a URL, with a prefix that says what it is.
+func NewID(prefix string) string {
+	var digits [16]byte
+	_, _ = rand.Read(digits[:]) // it never fails
+	for i, b := range digits {
+		digits[i] = idDigits[b%32]
+	}
+	return prefix + "_" + string(digits[:])
+}

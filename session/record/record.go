@@ -1,0 +1,147 @@
+package record
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/internal/errtext"
+	"github.com/agentworker/worker/internal/secrets"
+	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/model"
+)
+
+// Schema is the version of what is stored of sessions: of records, logs, messages,
+// approvals and checkpoints. A worker reads no other.
+const Schema = 1
+
+// Record is what is stored of a session. Its JSON is camelCase.
+type Record struct {
+	Schema          int             `json:"schema"`
+	ID              string          `json:"id"`
+	ParentID        string          `json:"parentId,omitempty"`
+	ParentMessageID string          `json:"parentMessageId,omitempty"` // the message whose tool call made this session
+	Path            event.Path      `json:"path"`                      // from the root down to this session
+	Agent           string          `json:"agent,omitempty"`           // empty means it stands for a caller
+	AskedBy         []Person        `json:"askedBy,omitempty"`         // who has begun it, where that is no session, and who else has told it what to do
+	Label           string          `json:"label,omitempty"`           // names it in lists
+	Metadata        json.RawMessage `json:"metadata,omitempty"`        // of who has called it: a JSON object
+	Warnings        []string        `json:"warnings,omitempty"`        // what is not as it was asked for
+	Description     string          `json:"description,omitempty"`
+	Traceparent     string          `json:"traceparent,omitempty"` // of the caller's trace, as W3C Trace Context has it
+	Role            string          `json:"role,omitempty"`        // as what it works, as its caller has said while it ran
+	Model           string          `json:"model,omitempty"`
+	Status          Status          `json:"status"`
+	Error           string          `json:"error,omitempty"` // why it has not completed
+	Depth           int             `json:"depth"`           // 0 means a root
+	Steps           int             `json:"steps"`           // model calls
+	Usage           model.Usage     `json:"usage"`
+	CreatedAt       time.Time       `json:"createdAt"`
+	StartedAt       time.Time       `json:"startedAt,omitzero"`
+	EndedAt         time.Time       `json:"endedAt,omitzero"`
+	BootID          string          `json:"bootId"`                 // the process that runs it, or has taken it over
+	EndedBy         string          `json:"endedBy,omitempty"`      // the process that has ended it in place of that one
+	Pause           *Pause          `json:"pause,omitempty"`        // it runs, and waits for a provider; nil means it does not
+	Stalled         bool            `json:"stalled,omitempty"`      // it runs, and nothing has happened for long
+	Closed          bool            `json:"closed"`                 // its stream has its session_end
+	Takeovers       int             `json:"takeovers,omitempty"`    // how often another process has gone on with it
+	Worktree        *Worktree       `json:"worktree,omitempty"`     // nil means it works in the workspace
+	Detached        bool            `json:"detached,omitempty"`     // it goes on when its parent ends
+	Cleanup         bool            `json:"cleanup,omitempty"`      // it is deleted once its result was delivered: see [Store.CleanUp]
+	Background      bool            `json:"background,omitempty"`   // its parent is told of its end by a message
+	Resumes         string          `json:"resumes,omitempty"`      // the session whose conversation this one goes on with
+	Policy          string          `json:"policy,omitempty"`       // the hash of the policy that it began under; empty means there was none
+	Resident        string          `json:"residentFile,omitempty"` // stands before its prompt: relative to the workspace, or absolute
+	Todo            *Progress       `json:"todo,omitempty"`         // by its own list; nil means it keeps none
+	Work            Work            `json:"work,omitzero"`          // zero means nothing was done
+
+	// Nested says that the session's transcript nests in that of its parent: once it has
+	// ended, lists leave it out unless they are asked for it.
+	Nested bool `json:"nested,omitempty"`
+
+	// Fork is how many turns of its parent's conversation, up to ParentMessageID, the
+	// session goes on from; -1: all. 0 means none.
+	Fork int `json:"fork,omitempty"`
+}
+
+// Pause is why a session waits, and until when. It is not changed: a record gets
+// another one.
+type Pause struct {
+	Until  time.Time `json:"until"`
+	Reason string    `json:"reason"`
+}
+
+// Duration is how long the session has run up to its end, or up to now.
+func (r *Record) Duration(now time.Time) time.Duration {
+	if r.StartedAt.IsZero() {
+		return 0
+	}
+	if r.Status.Ended() {
+		now = r.EndedAt
+	}
+	return max(0, now.Sub(r.StartedAt)) // the machine's clock may have been set back
+}
+
+// Transition is the one place where a session's state changes: to another one, at
+// now, and with why where that is an end. An ended session keeps its state:
+// [ErrEnded].
+func (r *Record) Transition(to Status, why error, now time.Time) error {
+	switch {
+	case r.Status.Ended():
+		return fmt.Errorf("session %s is %s and can't become %s: %w", r.ID, r.Status, to, ErrEnded)
+	case r.Status == to:
+		return nil
+	case to == Queued:
+		return fmt.Errorf("session %s is %s and cannot be queued again", r.ID, r.Status)
+	}
+	if to.Ended() {
+		r.End(to, why, now)
+		return nil
+	}
+	r.Status = to
+	if r.StartedAt.IsZero() {
+		r.StartedAt = now
+	}
+	return nil
+}
+
+// End ends the session, whatever its state. why nil: as it should.
+func (r *Record) End(as Status, why error, now time.Time) {
+	r.Status, r.EndedAt, r.Error, r.Stalled, r.Pause = as, now, "", false, nil
+	if why != nil {
+		r.Error = secrets.Mask(errtext.Of(why))
+	}
+}
+
+// maxDescription bounds a description that is made of an objective, in characters.
+const maxDescription = 200
+
+// Assign notes another assignment: its objective takes the place of label and description.
+func (r *Record) Assign(a event.AssignmentChanged) {
+	if a.Objective != "" {
+		r.Description, r.Label = termtext.OneLine(secrets.Mask(a.Objective), maxDescription), ""
+	}
+	if a.Role != "" {
+		r.Role = secrets.Mask(a.Role)
+	}
+}
+
+// StartEvent is the first event of a session.
+func (r *Record) StartEvent() event.SessionStart {
+	return event.SessionStart{
+		SessionID: r.ID, AgentType: r.Agent, ParentID: r.ParentID, ParentMessageID: r.ParentMessageID,
+		Description: r.Description, Model: r.Model, Depth: r.Depth, Resumes: r.Resumes, Traceparent: r.Traceparent, Policy: r.Policy,
+	}
+}
+
+// Archived reports whether the session ended at least after ago. after 0: never.
+func (r *Record) Archived(after time.Duration, now time.Time) bool {
+	return after > 0 && r.Status.Ended() && now.Sub(r.EndedAt) >= after
+}
+
+// Below reports whether r is the session of an id or one of its descendants.
+func (r *Record) Below(id string) bool {
+	return slices.ContainsFunc(r.Path, func(h event.Hop) bool { return h.SessionID == id })
+}

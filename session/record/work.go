@@ -1,0 +1,102 @@
+package record
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/agentworker/worker/eventbus/event"
+)
+
+// Work is what a session has done, as its tools and the gate tell it: nothing of it
+// is what a model says. What its subagents have done is in their records.
+type Work struct {
+	ToolCalls int `json:"toolCalls"`        // all that the model has made
+	Failed    int `json:"failed,omitempty"` // of them, with an error; those that were denied too
+	Denied    int `json:"denied,omitempty"` // by the rules or by a person: they did not run
+
+	// Untold is how many calls may have changed what no tool tells of: shell
+	// commands. What they changed is not among Files.
+	Untold int `json:"untold,omitempty"`
+
+	// Files are those that file tools have changed, by path: as they were before
+	// the session's first change of them, and as its last one has left them.
+	Files []event.FileChange `json:"files,omitempty"`
+
+	// Omitted is how many changes are left out of Files.
+	Omitted int `json:"omitted,omitempty"`
+
+	// Checks are the checks of the session that were made, each as its last
+	// outcome has it.
+	Checks []event.Check `json:"checks,omitempty"`
+
+	// Idle says that a subagent has completed without a tool call, though it had
+	// tools that change something.
+	Idle bool `json:"idle,omitempty"`
+
+	// Evidence is what the answer names as such, each looked up.
+	Evidence []Evidence `json:"evidence,omitempty"`
+}
+
+// Evidence is a place in a file that an answer names.
+type Evidence struct {
+	Path  string `json:"path"`
+	Line  int    `json:"line"`
+	Found bool   `json:"found"`
+	Why   string `json:"why,omitempty"` // it was not
+}
+
+// MaxFiles is how many files [Work] names.
+const MaxFiles = 500
+
+// IsZero reports whether nothing was done.
+func (w Work) IsZero() bool {
+	return w.ToolCalls == 0 && w.Failed == 0 && len(w.Checks) == 0 && len(w.Evidence) == 0 && !w.Idle
+}
+
+// Add returns w with the outcome of a call. w stays as it is.
+func (w Work) Add(ev event.ToolCallEnd) Work {
+	w.ToolCalls++
+	if ev.IsError {
+		w.Failed++
+	}
+	if ev.Refused {
+		w.Denied++
+	}
+	if ev.Untold {
+		w.Untold++
+	}
+	if ev.Change != nil {
+		w.change(*ev.Change)
+	}
+	return w
+}
+
+func (w *Work) change(c event.FileChange) {
+	at, found := slices.BinarySearchFunc(w.Files, c.Path, func(f event.FileChange, path string) int { return strings.Compare(f.Path, path) })
+	switch {
+	case found:
+		files := slices.Clone(w.Files)
+		if c.After == files[at].Before { // calls side by side end in any order
+			files[at].Before = c.Before
+		} else {
+			files[at].After = c.After
+		}
+		w.Files = files
+	case len(w.Files) >= MaxFiles:
+		w.Omitted++
+	default:
+		w.Files = slices.Insert(slices.Clone(w.Files), at, c)
+	}
+}
+
+// Checked returns w with the outcome of a check in place of the one before.
+func (w Work) Checked(c event.Check) Work {
+	at := slices.IndexFunc(w.Checks, func(o event.Check) bool { return o.Path == c.Path && o.Command == c.Command })
+	w.Checks = slices.Clone(w.Checks)
+	if at < 0 {
+		w.Checks = append(w.Checks, c)
+	} else {
+		w.Checks[at] = c
+	}
+	return w
+}

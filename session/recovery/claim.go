@@ -1,0 +1,141 @@
+package recovery
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/session/approval"
+	"github.com/agentworker/worker/session/index"
+	"github.com/agentworker/worker/session/log"
+	"github.com/agentworker/worker/session/record"
+)
+
+// Adopter goes on with sessions whose process has gone.
+type Adopter interface {
+	// May returns why the session of a log can't be gone on with; nil means it can. It is
+	// asked again once nothing is stored any more of what the process before publishes.
+	May(ctx context.Context, st *log.State) error
+
+	// Adopt goes on with sessions that this process has taken over, parents first. It
+	// returns once their work has begun.
+	Adopt(ctx context.Context, taken []*Claimed)
+}
+
+// Taken is a session that this process has taken over.
+type Claimed struct {
+	Record    record.Record
+	State     *log.State
+	Publisher *eventbus.Publisher // of what follows in its log
+
+	rev uint64 // of its stored record
+}
+
+// takeOver takes sessions over, parents first, and returns those that are this process's
+// then.
+func (rec *Recovery) claimAll(ctx context.Context, ad Adopter, bootID string, chosen []index.Stored, pending []*approval.Approval) (taken []*Claimed, err error) {
+	var errs []error
+	lost := make(map[string]bool)
+	for _, o := range chosen {
+		if lost[o.ParentID] && !o.Detached {
+			lost[o.ID] = true
+			continue
+		}
+		t, err := rec.claim(ctx, ad, bootID, o, pending)
+		if err != nil {
+			lost[o.ID] = true
+			if !errors.Is(err, eventbus.ErrEnded) && !errors.Is(err, index.ErrConflict) { // then its process, or another one, was first
+				errs = append(errs, fmt.Errorf("taking over session %s: %w", o.ID, err))
+			}
+			continue
+		}
+		taken = append(taken, t)
+	}
+	return taken, errors.Join(errs...)
+}
+
+// take takes one session over.
+func (rec *Recovery) claim(ctx context.Context, ad Adopter, bootID string, o index.Stored, pending []*approval.Approval) (_ *Claimed, err error) {
+	var state *log.State
+	if state, err = rec.index.State(ctx, o.Path); err != nil {
+		return nil, err
+	}
+	if state.Record.Closed {
+		return nil, eventbus.ErrEnded
+	}
+	p, err := rec.bus.TakeOver(ctx, o.Path, state.Fence, event.SessionResumed{Takeover: state.Record.Takeovers + 1, BootID: bootID})
+	if err != nil {
+		return nil, err
+	}
+	if state, err = rec.index.State(ctx, o.Path); err != nil { // nothing of its process comes behind this
+		return nil, err
+	}
+	if rec.beforeEnd != nil {
+		rec.beforeEnd(o.ID)
+	}
+	t := &Claimed{State: state, Publisher: p}
+	rec.stuck.Store(o.ID, true)
+	defer func() {
+		if err == nil || errors.Is(err, eventbus.ErrEnded) {
+			rec.stuck.Delete(o.ID)
+		}
+	}()
+	if t.rev, err = rec.own(ctx, o, &state.Record); err != nil {
+		return nil, err
+	}
+	if state.Record.Agent != "" {
+		// One that is taken over for the last time is no reason against itself.
+		state.Record.Takeovers--
+		err := ad.May(ctx, state)
+		state.Record.Takeovers++
+		if err != nil {
+			return nil, cmp.Or(rec.Abandon(ctx, t, err), eventbus.ErrEnded)
+		}
+	}
+	if err = rec.cancelApprovals(ctx, p, o.ID, pending, state.Pending); err != nil {
+		return nil, err
+	}
+	if state.Record.Agent != "" { // it ends its step itself
+		t.Record = state.Record
+		return t, nil
+	}
+	for _, call := range state.Open {
+		ev := event.ToolCallEnd{ToolCallID: call.ID, ToolName: call.Name, Result: log.Repeat, IsError: true}
+		if err = p.Publish(ctx, ev); err != nil {
+			return nil, err
+		}
+		state.Record.Work = state.Record.Work.Add(ev)
+	}
+	t.Record = state.Record
+	return t, nil
+}
+
+// own stores the record of a session that was taken over, whatever its process has
+// still stored of it, and returns its revision.
+func (rec *Recovery) own(ctx context.Context, o index.Stored, r *record.Record) (rev uint64, err error) {
+	for tries := 3; ; tries-- {
+		if rev, err = rec.index.Update(ctx, r, o.Rev); tries == 0 || !errors.Is(err, index.ErrConflict) {
+			return rev, err
+		}
+		if _, o.Rev, err = rec.index.Read(ctx, o.ID); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// Abandon ends a session that this process has taken over, and can't go on with.
+func (rec *Recovery) Abandon(ctx context.Context, t *Claimed, why error) error {
+	rec.stuck.Store(t.State.Record.ID, true)
+	pending, err := rec.approvals.Pending(ctx)
+	if err != nil {
+		return err
+	}
+	r := t.State.Record
+	if err = rec.finish(ctx, index.Stored{Record: &r, Rev: t.rev}, r.BootID, pending, interrupted(why)); err == nil {
+		rec.stuck.Delete(r.ID)
+	}
+	return err
+}

@@ -1,0 +1,42 @@
+// Package recovery ends or resumes the sessions that other processes have left, and stops
+// sessions whose process does not.
+package recovery
+
+import (
+	"sync"
+	"time"
+
+	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/session/approval"
+	"github.com/agentworker/worker/session/index"
+	"github.com/agentworker/worker/session/lease"
+	"github.com/agentworker/worker/session/outcome"
+	"github.com/agentworker/worker/session/record"
+	"github.com/agentworker/worker/session/requests"
+)
+
+// Recovery ends sessions in place of their processes.
+type Recovery struct {
+	StopGrace time.Duration        // how long [Recovery.Stop] leaves it to the process of a session to end it; 0 means [StopGrace]
+	Ended     func(*record.Record) // called with each session that is ended in place of a process that has gone; nil means not called
+
+	bus       *eventbus.Bus
+	index     *index.Index
+	approvals *approval.Bucket
+	leases    *lease.Bucket
+	requests  *requests.Sender
+	notices   *outcome.Notices
+	stuck     sync.Map        // ids of sessions that this process has claimed, and could neither resume nor end
+	beforeEnd func(id string) // for tests, between the claim of a record and its session's end; nil means not called
+}
+
+// New returns a recovery. Its exported fields are set before it is used.
+func New(bus *eventbus.Bus, records *index.Index, approvals *approval.Bucket, leases *lease.Bucket, requests *requests.Sender, notices *outcome.Notices) *Recovery {
+	return &Recovery{bus: bus, index: records, approvals: approvals, leases: leases, requests: requests, notices: notices}
+}
+
+// ForceStops sets StopGrace.
+func (rec *Recovery) ForceStops(after time.Duration) { rec.StopGrace = after }
+
+// TellEnds sets Ended.
+func (rec *Recovery) TellEnds(f func(*record.Record)) { rec.Ended = f }

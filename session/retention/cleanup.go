@@ -1,0 +1,153 @@
+package retention
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/session/log"
+	"github.com/agentworker/worker/session/record"
+)
+
+// A session whose caller has said so is deleted with those below it, once its result has
+// been delivered: see [Store.CleanUp]. Until then it has a key in the bucket of records:
+//
+//	<workspace>.cleanup.<root>[.<child>…]
+const cleanupToken = "cleanup."
+
+// cleanup is a session that is to be deleted.
+type cleanup struct {
+	Path event.Path `json:"path"`
+	Read bool       `json:"read,omitempty"` // somebody has got the whole result by an operation
+}
+
+// WantCleanup notes that a session is to be deleted. It is called before the session begins.
+func (ret *Retention) WantCleanup(ctx context.Context, r *record.Record) error {
+	return ret.putCleanup(ctx, &cleanup{Path: r.Path})
+}
+
+// NoteRead notes that somebody has got the whole result of a session by an operation. It
+// costs nothing for sessions that are not deleted.
+func (ret *Retention) NoteRead(ctx context.Context, r *record.Record) error {
+	if !r.Cleanup || !r.Background {
+		return nil
+	}
+	return ret.putCleanup(ctx, &cleanup{r.Path, true})
+}
+
+func (ret *Retention) putCleanup(ctx context.Context, c *cleanup) error {
+	data, err := json.Marshal(c)
+	if err == nil {
+		_, err = ret.index.KV().Put(ctx, ret.index.Key(cleanupToken+strings.Join(c.Path.IDs(), ".")), data)
+	}
+	if err != nil {
+		return fmt.Errorf("noting that session %s is to be deleted: %w", c.Path[len(c.Path)-1].SessionID, err)
+	}
+	return nil
+}
+
+// CleanUp deletes the sessions whose callers have said so, with those below them, and
+// returns how many. It leaves those whose result may not have been delivered: whose
+// caller's session has not ended, or whose result is not in its log; of those in the
+// background the ones whose result nobody has read. It leaves also what somebody may
+// go on with: sessions that were stopped or cut off, that have a next run, or whose
+// worktree is kept. It may be cut off and called again, in several processes at once.
+func (ret *Retention) CleanUp(ctx context.Context) (deleted int, err error) {
+	ret.index.Settle(ctx, "")
+	keys, err := ret.below(ctx, cleanupToken, "")
+	if err != nil {
+		return 0, err
+	}
+	for _, key := range keys {
+		n, err := ret.cleanUp(ctx, key)
+		deleted += n
+		if err != nil {
+			return deleted, fmt.Errorf("deleting a session whose result was delivered: %w", err)
+		}
+	}
+	return deleted, nil
+}
+
+// below returns the keys of sessions that begin with a token, as the ids from the root
+// down: all of them, or those below the session that ids lead to.
+func (ret *Retention) below(ctx context.Context, token, ids string) ([]string, error) {
+	filter := token + ">"
+	if ids != "" {
+		filter = token + ids + ".>"
+	}
+	found, err := ret.index.Keys(ctx, ret.index.Stream(), ret.index.KV(), filter)
+	if err != nil {
+		return nil, fmt.Errorf("looking for sessions to delete: %w", err)
+	}
+	keys := make([]string, 0, len(found))
+	for key := range found {
+		keys = append(keys, strings.TrimPrefix(key, ret.index.Key(token)))
+	}
+	slices.Sort(keys)
+	return keys, nil
+}
+
+// cleanUp deletes the session of a key if it may be.
+func (ret *Retention) cleanUp(ctx context.Context, ids string) (deleted int, err error) {
+	entry, err := ret.index.KV().Get(ctx, ret.index.Key(cleanupToken+ids))
+	if errors.Is(err, jetstream.ErrKeyNotFound) { // another process was first
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	var c cleanup
+	if err := json.Unmarshal(entry.Value(), &c); err != nil {
+		return 0, fmt.Errorf("the key %s: %w", ids, err)
+	}
+	id := c.Path[len(c.Path)-1].SessionID
+	r, _, err := ret.index.Read(ctx, id)
+	missing := errors.Is(err, jetstream.ErrKeyNotFound)
+	if err != nil && !missing {
+		return 0, err
+	}
+	begun, err := ret.deletes(ctx, ids)
+	switch {
+	case err != nil:
+		return 0, err
+	case missing && begun: // it is deleted
+		return 0, ret.index.Purge(ctx, ret.index.Key(cleanupToken+ids))
+	case missing: // it has not begun
+		return 0, nil
+	case !begun:
+		if ok, err := ret.mayCleanUp(ctx, r, &c); !ok || err != nil {
+			return 0, err
+		}
+		if ok, err := ret.keepUsage(ctx, r); !ok || err != nil {
+			return 0, err
+		}
+	}
+	deleted, err = ret.deleteTree(ctx, r)
+	if err != nil {
+		return deleted, err
+	}
+	return deleted, ret.index.Purge(ctx, ret.index.Key(cleanupToken+ids))
+}
+
+// mayCleanUp reports whether the result of a session was delivered, and nobody goes on
+// with it.
+func (ret *Retention) mayCleanUp(ctx context.Context, r *record.Record, c *cleanup) (bool, error) {
+	switch {
+	case !r.Closed, r.Status == record.Cancelled, r.Status == record.Interrupted, r.Worktree != nil && !r.Worktree.Removed, r.Background && !c.Read:
+		return false, nil
+	}
+	if next, err := ret.index.Resumed(ctx, r.ID); next != nil || err != nil {
+		return false, err
+	}
+	caller, err := ret.index.State(ctx, r.Path[:len(r.Path)-1])
+	if err != nil || !caller.Record.Closed {
+		return false, err
+	}
+	return r.Background || slices.ContainsFunc(caller.Messages, func(m *log.Message) bool { return m.ID == log.ResultsID(r.ParentMessageID) }), nil
+}

@@ -1,0 +1,21 @@
+// Package retention deletes sessions: on request, by age and size, and once their results were
+// delivered. What the deleted ones have used is kept for the budgets that they shared.
+package retention
+
+import (
+	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/session/approval"
+	"github.com/agentworker/worker/session/index"
+)
+
+// Retention deletes the sessions of a workspace.
+type Retention struct {
+	bus       *eventbus.Bus
+	index     *index.Index
+	approvals *approval.Bucket
+}
+
+// New returns a retention.
+func New(bus *eventbus.Bus, records *index.Index, approvals *approval.Bucket) *Retention {
+	return &Retention{bus, records, approvals}
+}

@@ -1,0 +1,81 @@
+package transcript
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/session/log"
+	"github.com/agentworker/worker/session/record"
+)
+
+// A session that has ended may be resumed: another session goes on with its
+// conversation, its next run. The ids of the runs are that of the first with "-2",
+// "-3" and so on behind it: so each has one next run at most, and who knows the id of
+// one finds the others.
+
+// cutOff is the result of a call of which the log has none, in the conversation of
+// the next run.
+const cutOff = "[interrupted: the call was cut off, and it is not known what of it was done]"
+
+// Conversation is [Store.Messages] so that a model can go on with it: each call has
+// an outcome.
+func (rd *Reader) Conversation(ctx context.Context, id string) ([]*log.Message, error) {
+	r, err := rd.index.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	state, err := rd.index.State(ctx, r.Path)
+	if err != nil {
+		return nil, fmt.Errorf("reading the conversation of %w", err)
+	}
+	own := state.Completed(cutOff)
+	before, err := rd.before(ctx, r, state)
+	return append(before, own...), err
+}
+
+// before returns the conversation that a session goes on with.
+func (rd *Reader) before(ctx context.Context, r *record.Record, state *log.State) ([]*log.Message, error) {
+	switch {
+	case state.Compacted: // what came before is in the summary
+	case r.Resumes != "":
+		return rd.Conversation(ctx, r.Resumes)
+	case r.Fork != 0:
+		return rd.forkedFrom(ctx, r)
+	}
+	return nil, nil
+}
+
+// forkedFrom returns the conversation that a session goes on from, by [Record.Fork].
+func (rd *Reader) forkedFrom(ctx context.Context, r *record.Record) ([]*log.Message, error) {
+	all, err := rd.Conversation(ctx, r.ParentID)
+	if err != nil {
+		return nil, err
+	}
+	end := slices.IndexFunc(all, func(m *log.Message) bool { return m.ID == r.ParentMessageID })
+	if end < 0 {
+		return nil, fmt.Errorf("session %s went on from message %s of session %s, which is not stored", r.ID, r.ParentMessageID, r.ParentID)
+	}
+	begin, turns := 0, r.Fork
+	for i := end - 1; i > 0 && begin == 0; i-- {
+		if m := all[i]; m.Role == model.User && len(m.ToolResults) == 0 {
+			if turns--; turns == 0 {
+				begin = i
+			}
+		}
+	}
+	return all[begin:end], nil
+}
+
+// Resumed returns the conversation of a session that was taken over, as its model goes
+// on with it, and which message of it is the task. Its last message is that of the step in
+// which it was cut off, if there is one.
+func (rd *Reader) Resumed(ctx context.Context, r *record.Record, st *log.State) (messages []*log.Message, task int, err error) {
+	own := st.Completed(log.Repeat)
+	if st.Step() != nil {
+		own = own[:len(own)-1]
+	}
+	before, err := rd.before(ctx, r, st)
+	return append(before, own...), len(before), err
+}
