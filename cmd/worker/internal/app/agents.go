@@ -8,9 +8,9 @@ import (
 
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/internal/workspace"
 	"github.com/agentworker/worker/policy"
-	"github.com/agentworker/worker/tool"
 )
 
 // LoadAgents reads the agents of the workspace once.
@@ -44,7 +44,7 @@ func (p *Program) AgentOptions(ws *workspace.Workspace) (*agentdefs.Options, err
 		From:       p.Settings.AgentsFrom,
 		ToolsHome:  ws.Home,
 		KnownModel: known,
-		Tools:      ToolNames(),
+		Tools:      toolcatalog.Names(func(t toolcatalog.Tool) bool { return !t.Own && !t.Reserved && t.Name != toolcatalog.Task }),
 		Logger:     p.Logger(),
 	}
 	for _, unread := range p.above.unread {
@@ -65,16 +65,6 @@ func (p *Program) SharedAgents(ws *workspace.Workspace) []string {
 		dirs = append(dirs, filepath.Join(ws.Home, ".claude", "agents"))
 	}
 	return dirs
-}
-
-// ToolNames are the tools that agents of this process have, besides task. What they work
-// in makes no difference to their names.
-func ToolNames() []string {
-	var names []string
-	for _, t := range tool.Builtin(new(tool.Workspace)) {
-		names = append(names, t.Spec().Name)
-	}
-	return names
 }
 
 // ReportAgent prints on stderr the diagnostics of the agent that is about to run, or of the

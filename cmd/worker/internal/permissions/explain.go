@@ -13,6 +13,7 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/agents"
 	"github.com/agentworker/worker/cmd/worker/internal/app"
 	"github.com/agentworker/worker/cmd/worker/internal/cli"
+	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/internal/workspace"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/policy"
@@ -203,12 +204,6 @@ func (p commands) explainLayers(ws *workspace.Workspace, opts explainOptions, sn
 	return layers, &sessionPolicy{now, now.SecondPerson(who)}, nil
 }
 
-// mainArgument is the argument that ARG sets.
-var mainArgument = map[string]string{
-	"read_file": "path", "write_file": "path", "edit_file": "path", "list_dir": "path", "glob": "path", "grep": "path",
-	"shell_exec": "command", "task": "agentType",
-}
-
 // valuesOf returns the values of a call of args: a tool and ARG, or else the arguments in
 // object. With an error the tool refuses them.
 func (e *evaluator) valuesOf(args []string, object string) ([]permission.Value, error) {
@@ -216,14 +211,14 @@ func (e *evaluator) valuesOf(args []string, object string) ([]permission.Value, 
 	if object != "" {
 		return e.values(name, json.RawMessage(object))
 	}
-	key, known := mainArgument[name]
+	row, known := toolcatalog.Find(name)
 	switch {
-	case !known && len(args) > 1:
+	case (!known || row.Own || row.Reserved) && len(args) > 1:
 		return []permission.Value{{Tool: name, Text: args[1]}}, nil
 	case len(args) == 1:
 		return e.values(name, json.RawMessage("{}"))
 	}
-	raw, err := json.Marshal(map[string]string{key: args[1]})
+	raw, err := json.Marshal(map[string]string{row.Argument: args[1]})
 	if err != nil {
 		return nil, err
 	}

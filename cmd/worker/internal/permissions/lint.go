@@ -8,6 +8,7 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/app"
 	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/tool"
 )
@@ -37,8 +38,7 @@ status is 1 if there are any. Nothing is written.`,
 			if !exists && len(args) == 1 {
 				return cli.Usage(fmt.Errorf("there is no file %s", file))
 			}
-			// Besides the built-in tools: what stands beside them, and what hosts add.
-			names := append(app.ToolNames(), "skill", "task", "web_fetch", "web_search", tool.NetworkTool)
+			names := append(toolcatalog.Names(func(t toolcatalog.Tool) bool { return !t.Own || t.Reserved }), tool.NetworkTool)
 			findings := permission.Lint(rules, names)
 			for _, f := range findings {
 				fmt.Fprintln(p.Stdout, termtext.Printable(f.String()))
