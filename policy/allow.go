@@ -126,7 +126,7 @@ func (p *Policy) CheckFolders(words []string) error {
 	return nil
 }
 
-// list returns what reads a list of a kind.
+// listOf returns a function that reads a list of a kind.
 func listOf(kind Kind, what string, names []string) func(*reader, *hujson.Value) error {
 	return func(r *reader, v *hujson.Value) error {
 		array, ok := v.Value.(*hujson.Array)

@@ -212,7 +212,7 @@ func (f *fold) addEvent(ev event.Event, at time.Time) {
 	case event.StatusChange:
 		f.LastStatus = ev.Status
 		r.Pause = (*record.Pause)(ev.Pause)
-		if status := recordStatus[ev.Status]; status != "" {
+		if status := ev.Status.Recorded(); status != "" {
 			r.Status = status
 			if status != record.Queued && r.StartedAt.IsZero() {
 				r.StartedAt = at
@@ -258,17 +258,6 @@ func (f *fold) addEvent(ev event.Event, at time.Time) {
 	case event.SessionEnd:
 		f.end(record.Status(ev.Status), at)
 	}
-}
-
-// recordStatus is the state of a session that a status_change tells of; none for
-// those that its end follows.
-var recordStatus = map[event.Status]record.Status{
-	event.StatusQueued:          record.Queued,
-	event.StatusIdle:            record.Running,
-	event.StatusStreaming:       record.Running,
-	event.StatusExecutingTool:   record.Running,
-	event.StatusWaitingApproval: record.WaitingApproval,
-	event.StatusPaused:          record.Running,
 }
 
 func (f *fold) end(status record.Status, at time.Time) {

@@ -21,7 +21,7 @@ import (
 	"github.com/agentworker/worker/taskt/conversation"
 )
 
-// How a case is run.
+// mode is how a case is run.
 type mode int
 
 const (

@@ -170,14 +170,12 @@ func Follow(ctx context.Context, bus *eventbus.Bus, path event.Path, opts *event
 		if err := show(d); err != nil {
 			return err
 		}
-		if bytes.HasPrefix(d.Raw, sessionEnd) {
+		if d.Ends() {
 			return nil
 		}
 	}
 	return nil
 }
-
-var sessionEnd = []byte(`{"type":"session_end"`)
 
 // PrintEvent writes an event as one line of JSON, with its sequence number and
 // time as the last two fields.

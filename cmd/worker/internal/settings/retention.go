@@ -12,7 +12,7 @@ import (
 	"github.com/agentworker/worker/session/retention"
 )
 
-// retention is how long ended sessions are shown, and how much is kept.
+// retentionFlags is how long ended sessions are shown, and how much is kept.
 type retentionFlags struct {
 	ArchiveAfter time.Duration // 0 means never
 	retainAge    time.Duration // 0 means for ever

@@ -148,7 +148,7 @@ enter sends; alt+enter or ctrl+j begins a new line; up and down: earlier lines
 ctrl+c stops the answer, twice it ends the conversation
 While an answer comes, a line is read by the agent before its next step.`
 
-// command does what a line says that is not for the agent.
+// slashCommand runs a line that begins with a slash.
 func (m *Chat) slashCommand(name, arg string) tea.Cmd {
 	switch name {
 	case "help":
