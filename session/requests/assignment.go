@@ -9,10 +9,11 @@ import (
 	"github.com/agentworker/worker/session/outcome"
 )
 
-// Assignment is another task, or role, of a session. What is empty stays.
+// Assignment is a new task, a new role, or both, for a session. An empty field changes
+// nothing.
 type Assignment struct {
-	Objective string `json:"objective,omitempty"` // what it is to do
-	Role      string `json:"role,omitempty"`      // as what, in a few words
+	Objective string `json:"objective,omitempty"` // the new task
+	Role      string `json:"role,omitempty"`      // the new role, in a few words
 }
 
 const (
@@ -20,7 +21,7 @@ const (
 	maxRole      = 256      // bytes
 )
 
-// Check reports what is wrong with it.
+// Check returns an error if a field is too long.
 func (a *Assignment) Check() error {
 	switch {
 	case len(a.Objective) > maxObjective:
@@ -31,8 +32,8 @@ func (a *Assignment) Check() error {
 	return nil
 }
 
-// Told is a message to the session's model which says so, and has a note behind it. The
-// values are quoted: none can end the brackets.
+// Told returns a message that tells the session's model of the assignment, followed by a
+// note. The values are quoted, so that no value can end the brackets.
 func (a *Assignment) Told(note string) string {
 	if *a == (Assignment{}) {
 		return note
@@ -53,5 +54,5 @@ func (a *Assignment) Told(note string) string {
 	return strings.TrimSpace(told + "\n" + note)
 }
 
-// Event is the event that tells of it.
+// Event returns the event that reports the assignment.
 func (a *Assignment) Event() event.AssignmentChanged { return event.AssignmentChanged(*a) }

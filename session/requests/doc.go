@@ -1,6 +1,7 @@
-// Package requests carries what is asked of a session to the process that runs it: to stop,
-// to have its model read a message, to move to the background. A [Sender] asks, in any
-// process; a [Listener] answers, in the one that runs sessions.
+// Package requests carries requests about a session to the process that runs it. They stop
+// the session, have its model read a message, or move it to the background. A [Sender]
+// sends them, from any process. A [Listener] receives and answers them, in a process that
+// runs sessions.
 package requests
 
 import (
@@ -14,5 +15,5 @@ type Sender struct {
 	index *index.Index
 }
 
-// NewSender returns a sender of requests.
+// NewSender returns a sender of requests to the processes of the bus's workspace.
 func NewSender(bus *eventbus.Bus, records *index.Index) *Sender { return &Sender{bus, records} }

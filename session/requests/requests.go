@@ -1,5 +1,3 @@
-// Package requests takes what other processes, and this one, ask of the sessions that run
-// here: to stop one, to have one's model read a message, and to move one to the background.
 package requests
 
 import (
@@ -12,19 +10,19 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// Sessions are those that run in this process. It is safe for concurrent use.
+// Sessions are the sessions of this process. It is safe for concurrent use.
 type Sessions interface {
-	// Stop stops a session that runs here, and returns when it has ended, or ctx has.
+	// Stop stops a session that runs here. It returns when the session, or ctx, has ended.
 	Stop(ctx context.Context, req StopRequest) error
 
-	// Send has the model of a session read a message. It does not wait for that.
+	// Send has a session's model read a message, and does not wait until it has.
 	Send(req SendRequest) RequestAnswer
 
-	// MoveToBackground has the call return that waits for a session.
+	// MoveToBackground has the call that waits for a session return.
 	MoveToBackground(req BackgroundRequest) RequestAnswer
 }
 
-// Listener takes requests until Close.
+// Listener receives requests about the sessions of this process until Close.
 type Listener struct {
 	to      Sessions
 	log     *slog.Logger
@@ -33,19 +31,19 @@ type Listener struct {
 	cancel  context.CancelFunc
 	mu      sync.Mutex
 	closed  bool
-	waiting sync.WaitGroup // requests that are not answered
+	waiting sync.WaitGroup // requests without an answer yet
 }
 
-// Listen begins to take the requests to a process.
+// Listen begins to receive the requests to the process of a boot id.
 func Listen(conn *nats.Conn, sender *Sender, bootID string, to Sessions, log *slog.Logger) (*Listener, error) {
 	r := &Listener{to: to, log: log}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
-	for subject, take := range map[string]nats.MsgHandler{
-		sender.StopSubject(bootID):       r.takeStop,
-		sender.SendSubject(bootID):       r.takeSend,
-		sender.BackgroundSubject(bootID): r.takeBackground,
+	for subject, receive := range map[string]nats.MsgHandler{
+		sender.StopSubject(bootID):       r.receiveStop,
+		sender.SendSubject(bootID):       r.receiveSend,
+		sender.BackgroundSubject(bootID): r.receiveBackground,
 	} {
-		sub, err := conn.Subscribe(subject, take)
+		sub, err := conn.Subscribe(subject, receive)
 		if err != nil {
 			r.Close()
 			return nil, fmt.Errorf("listening for requests about sessions: %w", err)
@@ -55,10 +53,10 @@ func Listen(conn *nats.Conn, sender *Sender, bootID string, to Sessions, log *sl
 	return r, nil
 }
 
-// Close takes no more requests, and returns when those that wait are answered.
+// Close refuses further requests, and returns when the open ones are answered.
 func (r *Listener) Close() {
 	for _, sub := range r.subs {
-		_ = sub.Unsubscribe() // an error: the connection is closed, and with it all that listens
+		_ = sub.Unsubscribe() // an error means the connection is closed, so nothing listens any more
 	}
 	r.mu.Lock()
 	r.closed = true
@@ -67,8 +65,8 @@ func (r *Listener) Close() {
 	r.waiting.Wait()
 }
 
-// takeStop is called for one request at a time; what takes long happens elsewhere.
-func (r *Listener) takeStop(msg *nats.Msg) {
+// receiveStop is called for one request at a time. Work that takes long happens elsewhere.
+func (r *Listener) receiveStop(msg *nats.Msg) {
 	var req StopRequest
 	if err := json.Unmarshal(msg.Data, &req); err != nil {
 		r.log.Warn("a request to stop a session is not understood", "err", err)
@@ -78,15 +76,15 @@ func (r *Listener) takeStop(msg *nats.Msg) {
 		if err := r.to.Stop(r.ctx, req); err != nil {
 			r.log.Warn("stopping a session", "session", req.SessionID, "err", err)
 		}
-		// The answer says: look at the record.
+		// The answer is empty: the record says how the session ended.
 		if err := msg.Respond(nil); err != nil {
 			r.log.Warn("answering a request to stop a session", "session", req.SessionID, "err", err)
 		}
 	})
 }
 
-// takeSend is called for one message at a time.
-func (r *Listener) takeSend(msg *nats.Msg) {
+// receiveSend is called for one message at a time.
+func (r *Listener) receiveSend(msg *nats.Msg) {
 	var req SendRequest
 	if err := json.Unmarshal(msg.Data, &req); err != nil {
 		r.log.Warn("a message to a session is not understood", "err", err)
@@ -95,9 +93,9 @@ func (r *Listener) takeSend(msg *nats.Msg) {
 	r.answer(msg, req.SessionID, r.to.Send(req))
 }
 
-// takeBackground is called for one request at a time; what takes long happens
+// receiveBackground is called for one request at a time. Work that takes long happens
 // elsewhere.
-func (r *Listener) takeBackground(msg *nats.Msg) {
+func (r *Listener) receiveBackground(msg *nats.Msg) {
 	var req BackgroundRequest
 	if err := json.Unmarshal(msg.Data, &req); err != nil {
 		r.log.Warn("a request to move a session to the background is not understood", "err", err)
@@ -108,8 +106,8 @@ func (r *Listener) takeBackground(msg *nats.Msg) {
 	})
 }
 
-// aside has f, which may take long, run beside the requests that follow, unless r is
-// closed. Close waits for it.
+// aside runs f, which may take long, while later requests are received. It does nothing
+// once r is closed. Close waits for f.
 func (r *Listener) aside(f func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

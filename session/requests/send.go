@@ -7,8 +7,8 @@ import (
 	"github.com/agentworker/worker/session/record"
 )
 
-// ErrConcludes is returned for a message to a session whose model is giving its final
-// answer or has given it. Such a session takes no more messages.
+// ErrConcludes is returned for a message to a session whose model is giving, or has given,
+// its final answer. Such a session accepts no more messages.
 var ErrConcludes = errors.New("it is giving its answer, and takes no more messages")
 
 // SendRequest asks the process of a session to have its model read a message.
@@ -16,29 +16,29 @@ type SendRequest struct {
 	SessionID string        `json:"sessionId"`
 	MessageID string        `json:"messageId"` // a second message with the same id is ignored
 	Text      string        `json:"text"`
-	By        record.Person `json:"by,omitempty"` // who sends it; empty means it is not known
+	By        record.Person `json:"by,omitempty"` // the sender; empty means unknown
 
-	// Assignment is what the message says of the session's task; nil means nothing. Text has
-	// it, too.
+	// Assignment is the session's new task or role, which Text mentions, too; nil means
+	// none changes.
 	Assignment *Assignment `json:"assignment,omitempty"`
 
-	// Interrupt ends the step that runs, and drops what was sent before and is not
-	// delivered.
+	// Interrupt ends the step that runs, and drops earlier messages that were not delivered
+	// yet.
 	Interrupt bool `json:"interrupt,omitempty"`
 }
 
-// SendSubject is where the process of a boot id takes messages for its sessions, as
-// the JSON of a [SendRequest]. It answers with a [RequestAnswer].
+// SendSubject returns the subject on which a process receives messages for its sessions,
+// each the JSON of a [SendRequest]. It answers with a [RequestAnswer].
 func (s *Sender) SendSubject(bootID string) string {
 	return "agents.v1." + s.bus.Workspace() + ".workers." + bootID + ".send"
 }
 
-// Send has the model of a session read a message before its next step, in whatever
-// process it runs, and returns the session's record once the process has taken it.
+// Send has a session's model read a message before its next step, in whichever process it
+// runs. It returns the session's record once the process has accepted the message.
 //
-// Its errors are those of Get, an [*EndedError] for a session that has ended,
-// [ErrConcludes], and [ErrNotSent] if the process has not answered within 10 s, or
-// before ctx has ended.
+// It returns the errors of [index.Index.Get], and a [*record.EndedError] for a session that
+// has ended. The error is [ErrConcludes] if the session accepts no more messages. It is
+// [ErrNotSent] if the process has not answered within 10 s, or before ctx ended.
 func (s *Sender) Send(ctx context.Context, req SendRequest) (*record.Record, error) {
 	return s.ask(ctx, req.SessionID, s.SendSubject, req)
 }

@@ -16,30 +16,30 @@ const (
 	// askTimeout bounds a request to the process of a session.
 	askTimeout = 10 * time.Second
 
-	// askRetry is the pause before a process that does not listen, or does not know
-	// the session yet, is asked again.
+	// askRetry is the pause between two requests to a process that does not listen, or does
+	// not know the session yet.
 	askRetry = 100 * time.Millisecond
 )
 
-// ErrNotSent is returned if the process of the session has not taken what it was sent
-// in time. It may still take it.
+// ErrNotSent is returned if the session's process has not accepted a request in time. It
+// may still accept it.
 var ErrNotSent = errors.New("its process has not taken it in time")
 
 // RequestAnswer is what a process answers to a request about a session. The zero value
-// says that the session is not known there, or not yet as far.
+// means that the process does not know the session, or can't do it yet.
 type RequestAnswer struct {
-	Taken     bool   `json:"taken"`             // it is done, or will be
-	Concludes bool   `json:"concludes"`         // it will not: [ErrConcludes]
-	Refused   string `json:"refused,omitempty"` // why it will not; empty means for no other reason
+	Taken     bool   `json:"taken"`             // it is accepted: done, or about to be done
+	Concludes bool   `json:"concludes"`         // it is refused with [ErrConcludes]
+	Refused   string `json:"refused,omitempty"` // why it is refused otherwise; empty means it is not
 }
 
-// RefusedError tells why a process does not do what was asked of a session.
+// RefusedError says why a process refuses a request about a session.
 type RefusedError struct{ SessionID, Why string }
 
 func (e *RefusedError) Error() string { return fmt.Sprintf("session %s: %s", e.SessionID, e.Why) }
 
-// ask sends a request about a session to its process until that has answered, and
-// returns the session's record once it has taken the request.
+// ask sends a request about a session to its process until that process answers. It returns
+// the session's record once the process has accepted the request.
 func (s *Sender) ask(ctx context.Context, id string, subject func(bootID string) string, request any) (*record.Record, error) {
 	data, err := json.Marshal(request)
 	if err != nil {
@@ -75,7 +75,7 @@ func (s *Sender) ask(ctx context.Context, id string, subject func(bootID string)
 	}
 }
 
-// askOnce asks a process once. One that does not listen does not take it.
+// askOnce sends a request once. If the process does not listen, the answer is zero.
 func (s *Sender) askOnce(ctx context.Context, subject string, request []byte) (answer RequestAnswer, err error) {
 	data, err := s.bus.Store().Ask(ctx, subject, request)
 	if errors.Is(err, nats.ErrNoResponders) {
