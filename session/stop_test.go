@@ -328,7 +328,7 @@ func TestStopUnknown(t *testing.T) {
 	other := gone.open(session.Spec{})
 	e.expire(gone.Manager)
 	rec, err := e.Store().Recovery.Stop(t.Context(), root.ID(), "alice")
-	if err != nil || rec.Status != record.Cancelled || !rec.Closed || !strings.Contains(rec.Error, "stopped by alice; its process has gone") {
+	if err != nil || rec.Status != record.Cancelled || !rec.Closed || !strings.Contains(rec.Error, "stopped by alice; its process has exited") {
 		t.Errorf("one whose process has died: %+v, %v, want it cancelled", rec, err)
 	}
 	if r := e.stored(child.ID()); r.Status != record.Cancelled {

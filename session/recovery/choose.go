@@ -8,12 +8,15 @@ import (
 	"github.com/agentworker/worker/session/index"
 )
 
-// choose returns which sessions of processes that have gone this one goes on with,
-// parents first, and of others the reason why it does not. They are subagents whose last
-// step allows it: those in the background whose parents are gone on with, too, or stand
-// for a caller; detached ones, whatever becomes of their parents; and those that a call
-// waits for with which an agent's session was cut off that is gone on with. A session that
-// stands for a caller stays with what is below it.
+// choose returns which sessions of exited processes this one resumes, parents first. For
+// each of the others why has the reason, if the adopter gave one. It chooses subagents
+// whose last step allows it:
+//
+//   - sessions in the background whose parent is resumed, or represents a caller
+//   - detached sessions, whatever happens to their parents
+//   - sessions that a call of a resumed agent's session still waits for
+//
+// A session that represents a caller is chosen together with the sessions below it.
 func (rec *Recovery) choose(ctx context.Context, ad Adopter, open []index.Stored, ours func(index.Stored) bool) (chosen []index.Stored, why map[string]error, err error) {
 	byID := make(map[string]bool) // open sessions; true: chosen
 	why = make(map[string]error)

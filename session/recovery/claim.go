@@ -14,18 +14,18 @@ import (
 	"github.com/agentworker/worker/session/record"
 )
 
-// Adopter goes on with sessions whose process has gone.
+// Adopter resumes sessions whose process has exited.
 type Adopter interface {
-	// May returns why the session of a log can't be gone on with; nil means it can. It is
-	// asked again once nothing is stored any more of what the process before publishes.
+	// May returns why the session of a log can't be resumed; nil means it can. It is called
+	// again once the store refuses what the session's previous process publishes.
 	May(ctx context.Context, st *log.State) error
 
-	// Adopt goes on with sessions that this process has taken over, parents first. It
-	// returns once their work has begun.
+	// Adopt resumes sessions that this process has claimed, parents first. It returns once
+	// their work has begun.
 	Adopt(ctx context.Context, taken []*Claimed)
 }
 
-// Taken is a session that this process has taken over.
+// Claimed is a session that this process has claimed.
 type Claimed struct {
 	Record    record.Record
 	State     *log.State
@@ -34,8 +34,8 @@ type Claimed struct {
 	rev uint64 // of its stored record
 }
 
-// takeOver takes sessions over, parents first, and returns those that are this process's
-// then.
+// claimAll claims the chosen sessions, parents first, and returns the ones that now belong
+// to this process.
 func (rec *Recovery) claimAll(ctx context.Context, ad Adopter, bootID string, chosen []index.Stored, pending []*approval.Approval) (taken []*Claimed, err error) {
 	var errs []error
 	lost := make(map[string]bool)
@@ -47,7 +47,7 @@ func (rec *Recovery) claimAll(ctx context.Context, ad Adopter, bootID string, ch
 		t, err := rec.claim(ctx, ad, bootID, o, pending)
 		if err != nil {
 			lost[o.ID] = true
-			if !errors.Is(err, eventbus.ErrEnded) && !errors.Is(err, index.ErrConflict) { // then its process, or another one, was first
+			if !errors.Is(err, eventbus.ErrEnded) && !errors.Is(err, index.ErrConflict) { // otherwise its own process, or another one, was first
 				errs = append(errs, fmt.Errorf("taking over session %s: %w", o.ID, err))
 			}
 			continue
@@ -57,7 +57,7 @@ func (rec *Recovery) claimAll(ctx context.Context, ad Adopter, bootID string, ch
 	return taken, errors.Join(errs...)
 }
 
-// take takes one session over.
+// claim makes this process the owner of one session.
 func (rec *Recovery) claim(ctx context.Context, ad Adopter, bootID string, o index.Stored, pending []*approval.Approval) (_ *Claimed, err error) {
 	var state *log.State
 	if state, err = rec.index.State(ctx, o.Path); err != nil {
@@ -70,7 +70,7 @@ func (rec *Recovery) claim(ctx context.Context, ad Adopter, bootID string, o ind
 	if err != nil {
 		return nil, err
 	}
-	if state, err = rec.index.State(ctx, o.Path); err != nil { // nothing of its process comes behind this
+	if state, err = rec.index.State(ctx, o.Path); err != nil { // nothing that its old process sends is stored after this
 		return nil, err
 	}
 	if rec.beforeEnd != nil {
@@ -87,7 +87,7 @@ func (rec *Recovery) claim(ctx context.Context, ad Adopter, bootID string, o ind
 		return nil, err
 	}
 	if state.Record.Agent != "" {
-		// One that is taken over for the last time is no reason against itself.
+		// This claim may be the last one allowed. Then it does not count against itself.
 		state.Record.Takeovers--
 		err := ad.May(ctx, state)
 		state.Record.Takeovers++
@@ -98,7 +98,7 @@ func (rec *Recovery) claim(ctx context.Context, ad Adopter, bootID string, o ind
 	if err = rec.cancelApprovals(ctx, p, o.ID, pending, state.Pending); err != nil {
 		return nil, err
 	}
-	if state.Record.Agent != "" { // it ends its step itself
+	if state.Record.Agent != "" { // the agent ends its step itself
 		t.Record = state.Record
 		return t, nil
 	}
@@ -113,8 +113,8 @@ func (rec *Recovery) claim(ctx context.Context, ad Adopter, bootID string, o ind
 	return t, nil
 }
 
-// own stores the record of a session that was taken over, whatever its process has
-// still stored of it, and returns its revision.
+// own stores the record of a claimed session and returns its revision. It prevails over
+// what the old process may still have stored.
 func (rec *Recovery) own(ctx context.Context, o index.Stored, r *record.Record) (rev uint64, err error) {
 	for tries := 3; ; tries-- {
 		if rev, err = rec.index.Update(ctx, r, o.Rev); tries == 0 || !errors.Is(err, index.ErrConflict) {
@@ -126,7 +126,7 @@ func (rec *Recovery) own(ctx context.Context, o index.Stored, r *record.Record) 
 	}
 }
 
-// Abandon ends a session that this process has taken over, and can't go on with.
+// Abandon ends a session that this process has claimed and can't resume.
 func (rec *Recovery) Abandon(ctx context.Context, t *Claimed, why error) error {
 	rec.stuck.Store(t.State.Record.ID, true)
 	pending, err := rec.approvals.Pending(ctx)

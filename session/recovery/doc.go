@@ -1,5 +1,5 @@
-// Package recovery ends or resumes the sessions that other processes have left, and stops
-// sessions whose process does not.
+// Package recovery ends or resumes the sessions that other processes have left. It also
+// stops sessions whose own process does not stop them.
 package recovery
 
 import (
@@ -15,10 +15,10 @@ import (
 	"github.com/agentworker/worker/session/requests"
 )
 
-// Recovery ends sessions in place of their processes.
+// Recovery ends and resumes sessions on behalf of their processes.
 type Recovery struct {
-	StopGrace time.Duration        // how long [Recovery.Stop] leaves it to the process of a session to end it; 0 means [StopGrace]
-	Ended     func(*record.Record) // called with each session that is ended in place of a process that has gone; nil means not called
+	StopGrace time.Duration        // how long [Recovery.Stop] waits for the session's own process to end it; 0 means [StopGrace]
+	Ended     func(*record.Record) // called with each session that is ended for a process that has exited; nil means not called
 
 	bus       *eventbus.Bus
 	index     *index.Index
@@ -26,11 +26,11 @@ type Recovery struct {
 	leases    *lease.Bucket
 	requests  *requests.Sender
 	notices   *outcome.Notices
-	stuck     sync.Map        // ids of sessions that this process has claimed, and could neither resume nor end
-	beforeEnd func(id string) // for tests, between the claim of a record and its session's end; nil means not called
+	stuck     sync.Map        // ids of sessions that this process has claimed but could neither resume nor end
+	beforeEnd func(id string) // for tests: called between the claim of a record and its session's end; nil means not called
 }
 
-// New returns a recovery. Its exported fields are set before it is used.
+// New returns a recovery. Set its exported fields before you use it.
 func New(bus *eventbus.Bus, records *index.Index, approvals *approval.Bucket, leases *lease.Bucket, requests *requests.Sender, notices *outcome.Notices) *Recovery {
 	return &Recovery{bus: bus, index: records, approvals: approvals, leases: leases, requests: requests, notices: notices}
 }

@@ -9,12 +9,12 @@ import (
 	"github.com/agentworker/worker/session/record"
 )
 
-// BeforeEnd has f called when s has marked a session as its own to end, and not yet
-// ended it.
+// BeforeEnd has f called when s has marked a session as its own to end, but has not ended
+// it.
 func BeforeEnd(s *Recovery, f func(id string)) { s.beforeEnd = f }
 
-// RecoverListed is [Recovery.Recover] with something done behind the first list of what is
-// open.
+// RecoverListed is [Recovery.Recover] that calls then after it first lists the open
+// sessions.
 func RecoverListed(ctx context.Context, s *Recovery, then func()) (int, error) {
 	by, err := lease.Start(ctx, s.leases, lease.Options{BootID: record.NewID("boot")})
 	if err != nil {

@@ -13,9 +13,9 @@ import (
 	"github.com/agentworker/worker/session/record"
 )
 
-// claim is finish, also where the record of the session has changed meanwhile and
-// nobody else ends it, or goes on with it: its process may have written what it still had
-// to.
+// end is finish that tries again when the session's record has changed meanwhile, because
+// its process may have written its last state. It gives up when another process ends or
+// resumes the session.
 func (rec *Recovery) end(ctx context.Context, o index.Stored, bootID string, pending []*approval.Approval, end ending) error {
 	for tries := 3; ; tries-- {
 		err := rec.finish(ctx, o, bootID, pending, end)
@@ -33,20 +33,20 @@ func (rec *Recovery) end(ctx context.Context, o index.Stored, bootID string, pen
 	}
 }
 
-// finish takes a session through what is left of its end, as its log says. Of
-// several processes one does, the others get errConflict; so does this one where another
-// has taken the session over meanwhile. end is how it ends if its log does not say.
+// finish does whatever is left of a session's end, as its log tells. Of several processes
+// one succeeds; the others get [index.ErrConflict]. The error is the same if another
+// process has claimed the session meanwhile. end is how it ends if its log does not say.
 func (rec *Recovery) finish(ctx context.Context, o index.Stored, bootID string, pending []*approval.Approval, end ending) error {
 	state, err := rec.index.State(ctx, o.Path)
 	if err != nil {
 		return err
 	}
 	r := state.RecordOr(o.Record)
-	if r.Closed { // its record alone is behind
+	if r.Closed { // only its record lags
 		_, err := rec.index.Update(ctx, r, o.Rev)
 		return err
 	}
-	if r.Takeovers > 0 && r.BootID != o.BootID && r.BootID != bootID { // another process goes on with it, and its record does not say so yet
+	if r.Takeovers > 0 && r.BootID != o.BootID && r.BootID != bootID { // another process has resumed it, and its record does not show that yet
 		_, err := rec.own(ctx, o, r)
 		return errors.Join(fmt.Errorf("ending session %s: %w", r.ID, index.ErrConflict), err)
 	}
@@ -56,7 +56,7 @@ func (rec *Recovery) finish(ctx context.Context, o index.Stored, bootID string, 
 		}
 		return err
 	}
-	if o.Status.Ended() { // and its session_end was not stored
+	if o.Status.Ended() { // but its session_end was not stored
 		r.Status, r.Error, r.EndedAt = o.Status, o.Error, o.EndedAt
 	} else {
 		r.End(end.status, end.cause, time.Now().UTC())
@@ -70,11 +70,11 @@ func (rec *Recovery) finish(ctx context.Context, o index.Stored, bootID string, 
 		rec.beforeEnd(r.ID)
 	}
 	err = rec.publishEnd(ctx, state, r, pending)
-	if errors.Is(err, eventbus.ErrEnded) { // its own process was not gone, or another has taken it for gone
+	if errors.Is(err, eventbus.ErrEnded) { // its own process was alive, or another one took it for dead
 		if state, err = rec.index.State(ctx, o.Path); err == nil {
 			r = state.RecordOr(r)
 		}
-		if err == nil && !r.Closed { // and goes on with it
+		if err == nil && !r.Closed { // and has resumed it
 			err = fmt.Errorf("ending session %s: %w", r.ID, index.ErrConflict)
 		}
 	}
@@ -89,9 +89,10 @@ func (rec *Recovery) finish(ctx context.Context, o index.Stored, bootID string, 
 	return err
 }
 
-// unbegun reports whether nothing of a session below another one is stored, and nothing may
-// be: the one above has ended, or another process ends it, or goes on with it, and what its
-// own process has sent is refused. A detached one stands for itself.
+// unbegun reports whether nothing of a session below another one is stored, and nothing can
+// be stored any more. That is so if the parent has ended, or another process ends or
+// resumes it: then the store refuses what the session's own process has sent. A detached
+// session does not depend on its parent.
 func (rec *Recovery) unbegun(ctx context.Context, o index.Stored, state *log.State, bootID string) (bool, error) {
 	if state.Opened || state.Started || len(o.Path) == 1 || o.Detached {
 		return false, nil
@@ -104,18 +105,18 @@ func (rec *Recovery) unbegun(ctx context.Context, o index.Stored, state *log.Sta
 	return r.Closed || r.BootID != o.BootID || o.BootID == bootID && above.Fenced, nil
 }
 
-// ending is how a session ends in place of its process.
+// ending is how a session ends when another process ends it.
 type ending struct {
 	status record.Status
 	cause  error
 }
 
-// interrupted is the ending of a session whose process has gone. why is the reason why it
-// is not gone on with; nil means nobody would.
+// interrupted is the ending of a session whose process has exited. why is the reason why
+// nobody resumes it; nil means nobody would.
 func interrupted(why error) ending {
 	cause := errors.New("its process ended while it ran")
 	if why != nil {
-		cause = fmt.Errorf("%w, and no other goes on with it: %w", cause, why)
+		cause = fmt.Errorf("%w, and no other process resumes it: %w", cause, why)
 	}
 	return ending{record.Interrupted, cause}
 }

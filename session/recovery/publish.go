@@ -13,8 +13,7 @@ import (
 	"github.com/agentworker/worker/session/record"
 )
 
-// publishEnd adds to the log of a session what it lacks to be complete, and its
-// session_end.
+// publishEnd adds to a session's log what it lacks to be complete, and its session_end.
 func (rec *Recovery) publishEnd(ctx context.Context, state *log.State, r *record.Record, pending []*approval.Approval) error {
 	p, err := rec.bus.Take(ctx, r.Path, state.Fence, r.BootID, r.EndedBy)
 	if err != nil {
@@ -42,9 +41,9 @@ func (rec *Recovery) publishEnd(ctx context.Context, state *log.State, r *record
 	return p.End(ctx, event.SessionEnd{Status: r.Status})
 }
 
-// begin adds to the log of a session the beginning that was lost with its process, and
-// before it those of the sessions above: they end later, and each begins before what is
-// below it. Another process may do the same.
+// begin adds to a session's log the beginning that was lost with its process. Before that,
+// it does the same for the sessions above: they end later, and each must begin before those
+// below it. Another process may do the same at the same time.
 func (rec *Recovery) begin(ctx context.Context, p *eventbus.Publisher, state *log.State, r *record.Record) error {
 	if len(r.Path) > 1 {
 		if err := rec.beginAbove(ctx, r.Path[:len(r.Path)-1]); err != nil {
@@ -59,7 +58,7 @@ func (rec *Recovery) begin(ctx context.Context, p *eventbus.Publisher, state *lo
 	return p.PublishFirst(ctx, r.StartEvent())
 }
 
-// appendFirst stores an entry and waits, unless the session has one.
+// appendFirst stores an entry and waits for that, unless the log has one of its kind.
 func appendFirst(ctx context.Context, p *eventbus.Publisher, e log.Entry) error {
 	return p.AppendFirst(ctx, e.Kind, e.Data)
 }
@@ -85,8 +84,8 @@ func (rec *Recovery) beginAbove(ctx context.Context, path event.Path) error {
 	return rec.begin(ctx, p, above, above.RecordOr(stored))
 }
 
-// cancelApprovals ends the questions of a session: those of pending, and of them
-// and of those that its log has asked it publishes the outcome.
+// cancelApprovals cancels the pending questions of a session. For each approval in asked,
+// the questions that its log has asked, it publishes the outcome.
 func (rec *Recovery) cancelApprovals(ctx context.Context, p *eventbus.Publisher, sessionID string, pending []*approval.Approval, asked []string) error {
 	outcomes := make(map[string]event.ApprovalOutcome)
 	for _, a := range pending {
@@ -100,7 +99,7 @@ func (rec *Recovery) cancelApprovals(ctx context.Context, p *eventbus.Publisher,
 		outcomes[a.ID] = won.Outcome
 	}
 	for _, id := range asked {
-		if outcomes[id] == "" { // it has an answer, if it is kept still
+		if outcomes[id] == "" { // it has an answer, if the approval is still kept
 			outcomes[id] = event.Cancelled
 			if a, err := rec.approvals.Get(ctx, id); err == nil && !a.Pending() {
 				outcomes[id] = a.Outcome

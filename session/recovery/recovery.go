@@ -14,15 +14,15 @@ import (
 	"github.com/agentworker/worker/session/record"
 )
 
-// Recover cleans up after processes that are known to be gone: sessions that they
-// ran become interrupted, the deepest first, and streams get the session_end they
-// lack. It does not wait for processes of which only time can tell (see
-// [lease.Time]): [Store.RecoverAs] by a process that stays ends their sessions.
+// Recover cleans up after processes that are known to have exited. Their sessions become
+// interrupted, the deepest first, and each stream gets the session_end that it lacks.
+// Recover does not wait for a process whose lease must first expire (see [lease.Time]). A
+// process that stays ends those sessions with [Recovery.RecoverAs].
 //
-// Where a process runs that takes sessions over, they are left to that.
+// If a process runs that claims sessions, Recover leaves all of them to it.
 //
-// It may run at any time, in several processes at once, and may be cut off and
-// called again. It returns how many sessions it has ended.
+// It may run at any time, in several processes at once, and may be interrupted and called
+// again. It returns how many sessions it has ended.
 func (rec *Recovery) Recover(ctx context.Context) (ended int, err error) {
 	open, err := rec.index.Unended(ctx)
 	if err != nil || len(open) == 0 {
@@ -39,33 +39,34 @@ func (rec *Recovery) Recover(ctx context.Context) (ended int, err error) {
 	return rec.recover(ctx, by, rec.index.Unended, Options{}, true)
 }
 
-// RecoverOptions say what a process does with the sessions that others have left.
+// Options say what a process does with the sessions that others have left.
 type Options struct {
-	// Lost returns the record of a session of its own that is to be ended: what the process
-	// knows of its end, or one that has not ended, where another process has claimed it and
-	// may not have ended it. It returns nil for all others, which the process runs. A nil Lost
-	// means there are none.
+	// Lost returns the record of a session of this process that must be ended; for all
+	// others it returns nil, and the process runs them. The record tells what the process
+	// knows of the end. It has not ended if another process has claimed the session and may
+	// not have ended it. A nil Lost means there are no such sessions.
 	Lost func(id string) *record.Record
 
-	Adopter Adopter // goes on with what can be gone on with; nil means all are ended
-	Leave   bool    // leaves the sessions of others to a process that goes on with some
+	Adopter Adopter // resumes the sessions that can be resumed; nil means all are ended
+	Leave   bool    // leaves the sessions of others to a process that resumes some
 }
 
-// RecoverAs is [Store.Recover] by a process that renews its lease: it ends the sessions
-// of all processes that it has seen to be gone, or goes on with them.
+// RecoverAs is [Recovery.Recover] for a process that renews its lease. It ends or resumes
+// the sessions of all processes that it has seen exit.
 func (rec *Recovery) RecoverAs(ctx context.Context, by *lease.Keeper, opts Options) (ended int, err error) {
 	return rec.recover(ctx, by, rec.index.Unended, opts, true)
 }
 
-// adopt ends the open sessions whose processes have gone, the deepest first. A session
-// ends after all sessions below it. It stays open while one of them does: because its
-// process lives, because another process recovers it, or because it could not be ended.
-// list returns the open sessions; with all, every one of them.
+// recover ends or resumes the open sessions whose processes have exited, the deepest first.
+// A session ends after all sessions below it. It stays open while one of them does. That
+// one's process may live, another process may recover it, or it could not be ended. list
+// returns the open sessions. all says that it lists every one of them.
 func (rec *Recovery) recover(ctx context.Context, by *lease.Keeper, list func(context.Context) ([]index.Stored, error), opts Options, all bool) (ended int, err error) {
 	defer func() { err = errors.Join(err, by.Release(context.WithoutCancel(ctx), all && err == nil)) }()
-	gone := make(map[string]bool) // the processes that were asked for
-	// A process may begin sessions until it has gone, and what it has sent before may come
-	// later: what it has left is listed behind the claim, and behind the fences.
+	gone := make(map[string]bool) // the processes that we tried to claim; true: claimed
+	// A process may begin sessions until it exits, and what it has sent may arrive later.
+	// So the sessions that it has left are listed after the claim, and again after the
+	// fences.
 	fenced := make(map[string]bool)
 	var open []index.Stored
 	for again := true; again; {
@@ -96,7 +97,7 @@ func (rec *Recovery) recover(ctx context.Context, by *lease.Keeper, list func(co
 		}
 	}
 	ours := func(o index.Stored) bool {
-		if process(o) == by.BootID() { // what it has begun to end, or lost; the others it ends itself
+		if process(o) == by.BootID() { // ours are the sessions whose end has begun, or that are lost; it ends the others itself
 			_, stuck := rec.stuck.Load(o.ID)
 			return o.EndedBy != "" || stuck || lost[o.ID]
 		}
@@ -127,16 +128,16 @@ func (rec *Recovery) recover(ctx context.Context, by *lease.Keeper, list func(co
 	return ended, errors.Join(err, failed)
 }
 
-// fence stores a fence in those of the open sessions that are ours. Nothing is stored any more
-// of what others publish in them, and nothing begins below them, so that they end behind all
-// below them. It reports whether one was not fenced before: then something may have begun that
-// was not listed.
+// fence stores a fence in each open session that is ours. After that, the store refuses
+// what other processes publish in the session, and nothing begins below it. So it ends
+// after everything below it. again reports that a session was not fenced before: something
+// may have begun that was not listed.
 func (rec *Recovery) fence(ctx context.Context, open []index.Stored, bootID string, ours func(index.Stored) bool, fenced map[string]bool) (again bool, err error) {
 	for _, o := range open {
 		if !ours(o) || fenced[o.ID] {
 			continue
 		}
-		// One that has ended, or that another process has taken over, is not ended here.
+		// A session that has ended, or that another process has claimed, is not ended here.
 		if err := rec.bus.Fence(ctx, o.Path, o.BootID, bootID); err != nil && !errors.Is(err, eventbus.ErrEnded) {
 			return false, err
 		}
@@ -145,8 +146,8 @@ func (rec *Recovery) fence(ctx context.Context, open []index.Stored, bootID stri
 	return again, nil
 }
 
-// endAll ends those of the open sessions that are ours, the deepest first, but for those
-// that are gone on with. left: some stay open.
+// endAll ends the open sessions that are ours, the deepest first, except the chosen ones:
+// they are resumed. left reports that some stay open.
 func (rec *Recovery) endAll(ctx context.Context, bootID string, open, chosen []index.Stored, ours func(index.Stored) bool, why map[string]error, pending []*approval.Approval) (ended int, left bool, err error) {
 	goesOn := make(map[string]bool)
 	for _, o := range chosen {
@@ -165,7 +166,7 @@ func (rec *Recovery) endAll(ctx context.Context, bootID string, open, chosen []i
 				ended++
 				continue
 			}
-			if !errors.Is(err, index.ErrConflict) { // then another process is at it
+			if !errors.Is(err, index.ErrConflict) { // otherwise another process is ending it
 				errs = append(errs, fmt.Errorf("ending session %s: %w", o.ID, err))
 			}
 		}
@@ -177,8 +178,8 @@ func (rec *Recovery) endAll(ctx context.Context, bootID string, open, chosen []i
 	return ended, left, errors.Join(errs...)
 }
 
-// endedAs is the Stored with the end that its own process knows of, and that may not be
-// stored.
+// endedAs returns the stored record with the end that its own process knows of. That end
+// may not be stored yet.
 func endedAs(o index.Stored, r *record.Record) index.Stored {
 	if !r.Status.Ended() || o.Status.Ended() {
 		return o
@@ -188,5 +189,5 @@ func endedAs(o index.Stored, r *record.Record) index.Stored {
 	return index.Stored{Record: &ended, Rev: o.Rev}
 }
 
-// process returns the boot id of the process that is to end the session.
+// process returns the boot id of the process that must end the session.
 func process(o index.Stored) string { return cmp.Or(o.EndedBy, o.BootID) }

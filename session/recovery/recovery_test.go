@@ -21,9 +21,9 @@ import (
 	"github.com/agentworker/worker/session/store"
 )
 
-// TestChildEndsFirst: a process is held up while it recovers, where it has marked a
-// child and not ended it, and another one recovers meanwhile. The parent ends behind
-// all below it, each once.
+// TestChildEndsFirst: one process is held up while it recovers, after it has marked a child
+// and before it has ended it. Another process recovers meanwhile. The parent ends after all
+// below it, and each session ends once.
 func TestChildEndsFirst(t *testing.T) {
 	bus := bustest.Open(t, &eventbus.Options{StoreDir: t.TempDir()})
 	var stores [2]*store.Store
@@ -69,8 +69,8 @@ func TestChildEndsFirst(t *testing.T) {
 	}
 }
 
-// TestRecoverCutOff: a process ends while it recovers, where it has marked a session as
-// its own to end, and not ended it. The next one ends the session at once.
+// TestRecoverCutOff: a process exits while it recovers, after it has marked a session as
+// its own to end and before it has ended it. The next one ends the session at once.
 func TestRecoverCutOff(t *testing.T) {
 	bus := bustest.Open(t, &eventbus.Options{StoreDir: t.TempDir()})
 	s, err := store.Open(t.Context(), bus)
@@ -100,13 +100,12 @@ func TestRecoverCutOff(t *testing.T) {
 		}
 		recovery.BeforeEnd(s.Recovery, nil)
 		if n, err := s.Recovery.Recover(t.Context()); n != 1 || err != nil {
-			t.Errorf("Recover behind %s that was cut off: %d, %v; want 1 session", name, n, err)
+			t.Errorf("Recover after %s was cut off: %d, %v; want 1 session", name, n, err)
 		}
 	}
 }
 
-// TestRecoverMetadata: what a caller's metadata says of itself does not count as the
-// state of the session.
+// TestRecoverMetadata: what a caller's metadata says does not count as the session's state.
 func TestRecoverMetadata(t *testing.T) {
 	bus := bustest.Open(t, &eventbus.Options{StoreDir: t.TempDir()})
 	sessions, err := store.Open(t.Context(), bus)
@@ -126,8 +125,8 @@ func TestRecoverMetadata(t *testing.T) {
 	}
 }
 
-// TestRecoverLateChild: a process begins a session, and is gone, while another one
-// lists what it has left. That session ends too, and before its parent.
+// TestRecoverLateChild: a process begins a session and exits while another one lists what
+// it has left. That session ends too, and before its parent.
 func TestRecoverLateChild(t *testing.T) {
 	bus := bustest.Open(t, &eventbus.Options{StoreDir: t.TempDir()})
 	sessions, err := store.Open(t.Context(), bus)
@@ -146,8 +145,9 @@ func TestRecoverLateChild(t *testing.T) {
 }
 
 // TestRecoverLateBeginning: the beginning of a session that a killed process has sent
-// arrives where another one has listed what it left, and is about to end the session above.
-// So does its record. Nothing of that session is stored behind the end of its parent.
+// arrives late. Another process has listed what was left, and is about to end the session
+// above. The record arrives late, too. Nothing of that session is stored after the end of
+// its parent.
 func TestRecoverLateBeginning(t *testing.T) {
 	dir := t.TempDir()
 	bus := bustest.Open(t, &eventbus.Options{StoreDir: dir})
@@ -214,8 +214,8 @@ func TestRecoverLateBeginning(t *testing.T) {
 	}
 }
 
-// TestRecoverTakenOver: a process is held up while it ends the sessions of another one. It
-// is taken for gone itself, and a third one takes a session over. That is not ended.
+// TestRecoverTakenOver: a process is held up while it ends the sessions of another one. A
+// third one takes it for dead and claims a session. That session is not ended.
 func TestRecoverTakenOver(t *testing.T) {
 	bus := bustest.Open(t, &eventbus.Options{StoreDir: t.TempDir()})
 	sessions, err := store.Open(t.Context(), bus)
@@ -244,7 +244,7 @@ func TestRecoverTakenOver(t *testing.T) {
 		n, err := sessions.Recovery.Recover(t.Context())
 		recovery.BeforeEnd(sessions.Recovery, nil)
 		if n != 1 || err != nil {
-			t.Errorf("%s: Recover: %d, %v; want that it ends the other one alone", name, n, err)
+			t.Errorf("%s: Recover: %d, %v; want it to end only the other one", name, n, err)
 		}
 		if end, err := bus.Last(t.Context(), root, "session_end"); end.Seq != 0 || err != nil {
 			t.Errorf("%s: the session that was taken over has ended: %v", name, err)
@@ -254,7 +254,7 @@ func TestRecoverTakenOver(t *testing.T) {
 		}
 		put(t, bus, lease.BucketName, r.BootID, lease.Lease{Worker: lease.Worker{BootID: r.BootID}, Ended: true})
 		if n, err := sessions.Recovery.Recover(t.Context()); n != 1 || err != nil {
-			t.Errorf("%s: Recover once its process has gone: %d, %v", name, n, err)
+			t.Errorf("%s: Recover after its process has exited: %d, %v", name, n, err)
 		}
 	}
 }
@@ -293,8 +293,9 @@ func ends(t *testing.T, bus *eventbus.Bus, root event.Path) (ended []string) {
 	return ended
 }
 
-// TestBeginsBeforeChild: a process is killed when sessions of it are listed, and what
-// they have begun with is lost, or was on its way. Each begins before those below it.
+// TestBeginsBeforeChild: a process is killed after its sessions are listed, while the
+// entries that they begin with are lost or on their way. Each session begins before those
+// below it.
 func TestBeginsBeforeChild(t *testing.T) {
 	bus := bustest.Open(t, &eventbus.Options{StoreDir: t.TempDir()})
 	sessions, err := store.Open(t.Context(), bus)
@@ -335,7 +336,7 @@ func TestBeginsBeforeChild(t *testing.T) {
 	}
 }
 
-// killed stores a session that runs, of a process that has ended.
+// killed stores a running session of a process that has exited.
 func killed(t *testing.T, bus *eventbus.Bus, path event.Path, bootID string) {
 	t.Helper()
 	left(t, bus, path, bootID, 2)
@@ -353,7 +354,7 @@ func recordOf(path event.Path, bootID string) *record.Record {
 	return r
 }
 
-// left is killed where of what the session begins with at most n entries are stored.
+// left is killed after at most n of the entries that the session begins with are stored.
 func left(t *testing.T, bus *eventbus.Bus, path event.Path, bootID string, n int) {
 	t.Helper()
 	r := recordOf(path, bootID)

@@ -14,30 +14,29 @@ import (
 	"github.com/agentworker/worker/session/requests"
 )
 
-// StopGrace is how long [Store.Stop] leaves it to the process of a session to end it. It
-// leaves the rest of 5 s to who ends it in place of that process.
+// StopGrace is how long [Recovery.Stop] waits for a session's own process to end it. Of the
+// 5 s that a stop may take, it leaves the rest to whichever process then ends it instead.
 const StopGrace = 4 * time.Second
 
-// stopRetry is the pause before a process that does not listen, or does not know the
-// session yet, is asked again.
+// stopRetry is the pause between two requests to a process that does not listen, or does
+// not know the session yet.
 const stopRetry = 100 * time.Millisecond
 
-// ErrNotStopped is returned for a session whose end could not be stored in time. The request
-// stands: it may still end.
+// ErrNotStopped is returned for a session whose end could not be stored in time. The
+// request stays valid: the session may still end.
 var ErrNotStopped = errors.New("it has not ended in time")
 
-// Stop ends a session and all below it, in whatever process they run. It
-// returns the record once all of their events are stored. The status is
-// cancelled, or however else it has ended meanwhile. who tells people who stops it.
+// Stop ends a session and all below it, whichever processes run them. It returns the record
+// once all of their events are stored. The status is cancelled, or however else the session
+// has ended meanwhile. who tells people who stops it.
 //
-// Where the process of the session has gone, or has not ended it within [StopGrace], Stop
-// ends it in place of that, with all below it but what is detached: nothing is stored
-// behind these ends, and the process, should it still be there, stops them when it learns
-// it.
+// If the session's process has exited, or has not ended it within [StopGrace], Stop ends it
+// itself, with all below it except detached sessions. Nothing is stored after these ends.
+// If the process is still there, it stops the sessions when it learns of that.
 //
-// Its errors are those of Get, an [*EndedError] for a session that had ended
-// before, and [ErrNotStopped] where the store has not taken its end within [WriteTimeout] after that,
-// or before ctx has ended.
+// It returns the errors of [index.Index.Get], and a [*record.EndedError] for a session that
+// had ended before. The error is [ErrNotStopped] if the end was not stored within
+// [index.WriteTimeout] after the grace, or before ctx ended.
 func (rec *Recovery) Stop(ctx context.Context, id, who string) (_ *record.Record, err error) {
 	r, err := rec.index.Get(ctx, id)
 	if err != nil {
@@ -61,7 +60,7 @@ func (rec *Recovery) Stop(ctx context.Context, id, who string) (_ *record.Record
 		switch {
 		case err != nil:
 		case gone:
-			err = rec.forceStop(ctx, by, r, fmt.Errorf("stopped by %s; its process has gone", who))
+			err = rec.forceStop(ctx, by, r, fmt.Errorf("stopped by %s; its process has exited", who))
 		case asking.Err() != nil:
 			err = rec.forceStop(ctx, by, r, fmt.Errorf("stopped by %s; its process did not end it in time", who))
 		default:
@@ -79,7 +78,7 @@ func (rec *Recovery) Stop(ctx context.Context, id, who string) (_ *record.Record
 		case current.Closed:
 			return current, nil
 		}
-		r = current // another process may go on with it
+		r = current // another process may have resumed it
 		select {    // it has only just been opened, or is not closed by whoever ends it
 		case <-ctx.Done():
 		case <-time.After(stopRetry):
@@ -87,9 +86,9 @@ func (rec *Recovery) Stop(ctx context.Context, id, who string) (_ *record.Record
 	}
 }
 
-// forceStop ends a session and all below it but what is detached, the deepest first, in
-// place of their process, and then what that has begun meanwhile. What another process does
-// with one of them is seen by the next call.
+// forceStop ends a session and all below it, the deepest first, without their process.
+// Detached sessions go on. It repeats that for what has begun meanwhile. If another process
+// works on one of them, it returns, and the next call sees what that process has done.
 func (rec *Recovery) forceStop(ctx context.Context, by *lease.Keeper, top *record.Record, why error) error {
 	fenced := make(map[string]bool)
 	for {
@@ -120,8 +119,8 @@ func (rec *Recovery) forceStop(ctx context.Context, by *lease.Keeper, top *recor
 	}
 }
 
-// openBelow returns what has not ended of a session and those below it, the deepest first,
-// but for what is detached.
+// openBelow returns the open ones of a session and those below it, the deepest first,
+// without detached sessions.
 func (rec *Recovery) openBelow(ctx context.Context, top *record.Record) ([]index.Stored, error) {
 	open, err := rec.index.Unended(ctx)
 	apart := make(map[string]bool)
