@@ -15,24 +15,25 @@ import (
 	"github.com/agentworker/worker/session/record"
 )
 
-// A session whose caller has said so is deleted with those below it, once its result has
-// been delivered: see [Store.CleanUp]. Until then it has a key in the bucket of records:
+// cleanupToken begins the keys of sessions that their callers want deleted, with those
+// below them, once the results were delivered: see [Retention.CleanUp]. Until then each has
+// a key in the bucket of records:
 //
 //	<workspace>.cleanup.<root>[.<child>…]
 const cleanupToken = "cleanup."
 
-// cleanup is a session that is to be deleted.
+// cleanup is a session that will be deleted.
 type cleanup struct {
 	Path event.Path `json:"path"`
-	Read bool       `json:"read,omitempty"` // somebody has got the whole result by an operation
+	Read bool       `json:"read,omitempty"` // somebody has got the full result by an operation
 }
 
-// WantCleanup notes that a session is to be deleted. It is called before the session begins.
+// WantCleanup notes that a session will be deleted. Call it before the session begins.
 func (ret *Retention) WantCleanup(ctx context.Context, r *record.Record) error {
 	return ret.putCleanup(ctx, &cleanup{Path: r.Path})
 }
 
-// NoteRead notes that somebody has got the whole result of a session by an operation. It
+// NoteRead notes that somebody has got the full result of a session by an operation. It
 // costs nothing for sessions that are not deleted.
 func (ret *Retention) NoteRead(ctx context.Context, r *record.Record) error {
 	if !r.Cleanup || !r.Background {
@@ -47,17 +48,20 @@ func (ret *Retention) putCleanup(ctx context.Context, c *cleanup) error {
 		_, err = ret.index.KV().Put(ctx, ret.index.Key(cleanupToken+strings.Join(c.Path.IDs(), ".")), data)
 	}
 	if err != nil {
-		return fmt.Errorf("noting that session %s is to be deleted: %w", c.Path[len(c.Path)-1].SessionID, err)
+		return fmt.Errorf("noting that session %s will be deleted: %w", c.Path[len(c.Path)-1].SessionID, err)
 	}
 	return nil
 }
 
-// CleanUp deletes the sessions whose callers have said so, with those below them, and
-// returns how many. It leaves those whose result may not have been delivered: whose
-// caller's session has not ended, or whose result is not in its log; of those in the
-// background the ones whose result nobody has read. It leaves also what somebody may
-// go on with: sessions that were stopped or cut off, that have a next run, or whose
-// worktree is kept. It may be cut off and called again, in several processes at once.
+// CleanUp deletes the sessions that their callers want deleted, with those below them, and
+// returns how many. It may be interrupted and called again, in several processes at once.
+// It keeps a session whose result may not have been delivered:
+//
+// - its caller's session has not ended - its result is not in its caller's log or, in the
+// background, nobody has read it
+//
+// It also keeps sessions that somebody may resume: they were stopped or interrupted, were
+// resumed already, or have a worktree left.
 func (ret *Retention) CleanUp(ctx context.Context) (deleted int, err error) {
 	ret.index.Settle(ctx, "")
 	keys, err := ret.below(ctx, cleanupToken, "")
@@ -74,8 +78,8 @@ func (ret *Retention) CleanUp(ctx context.Context) (deleted int, err error) {
 	return deleted, nil
 }
 
-// below returns the keys of sessions that begin with a token, as the ids from the root
-// down: all of them, or those below the session that ids lead to.
+// below returns the keys with a token, each as the ids from the root down. ids lead to a
+// session, and only keys below it are returned; empty means all.
 func (ret *Retention) below(ctx context.Context, token, ids string) ([]string, error) {
 	filter := token + ">"
 	if ids != "" {
@@ -93,7 +97,7 @@ func (ret *Retention) below(ctx context.Context, token, ids string) ([]string, e
 	return keys, nil
 }
 
-// cleanUp deletes the session of a key if it may be.
+// cleanUp deletes the session of a key if it may be deleted.
 func (ret *Retention) cleanUp(ctx context.Context, ids string) (deleted int, err error) {
 	entry, err := ret.index.KV().Get(ctx, ret.index.Key(cleanupToken+ids))
 	if errors.Is(err, jetstream.ErrKeyNotFound) { // another process was first
@@ -135,8 +139,7 @@ func (ret *Retention) cleanUp(ctx context.Context, ids string) (deleted int, err
 	return deleted, ret.index.Purge(ctx, ret.index.Key(cleanupToken+ids))
 }
 
-// mayCleanUp reports whether the result of a session was delivered, and nobody goes on
-// with it.
+// mayCleanUp reports whether a session's result was delivered and nobody will resume it.
 func (ret *Retention) mayCleanUp(ctx context.Context, r *record.Record, c *cleanup) (bool, error) {
 	switch {
 	case !r.Closed, r.Status == record.Cancelled, r.Status == record.Interrupted, r.Worktree != nil && !r.Worktree.Removed, r.Background && !c.Read:

@@ -14,15 +14,15 @@ import (
 	"github.com/agentworker/worker/session/record"
 )
 
-// ErrRunning is returned for the deletion of a session that has not ended, or
-// of one above it.
+// ErrRunning is returned for the deletion of a session that, or one below which, has not
+// ended.
 var ErrRunning = errors.New("it has not ended")
 
-// Delete deletes the session of an id and all below it: their events, messages,
-// payloads, approvals and records. It returns how many sessions it has deleted.
-// If one of them has not ended, the error is [ErrRunning] and nothing is
-// deleted. What a subagent has used counts in its caller's budget as before. A deletion
-// that was cut off can be repeated: the record goes last.
+// Delete deletes the session of an id and all below it, and returns how many it has
+// deleted. Their events, messages, payloads, approvals and records go. What a subagent has
+// used still counts in its caller's budget. If one of them has not ended, the error is
+// [ErrRunning] and nothing is deleted. A deletion that was interrupted can be repeated, as
+// the record goes last.
 func (ret *Retention) Delete(ctx context.Context, id string) (int, error) {
 	if !event.ValidID(id) {
 		return 0, &record.NotFoundError{What: "session", ID: id}
@@ -43,7 +43,8 @@ func (ret *Retention) Delete(ctx context.Context, id string) (int, error) {
 	return ret.deleteTree(ctx, r)
 }
 
-// deleteTree is [Store.Delete] for the session of a record. What was used is not kept.
+// deleteTree is [Retention.Delete] for the session of a record. It does not keep what was
+// used.
 func (ret *Retention) deleteTree(ctx context.Context, top *record.Record) (int, error) {
 	tree, err := ret.index.Tree(ctx, top.Path)
 	if err != nil {
@@ -88,7 +89,7 @@ func (ret *Retention) deleteTree(ctx context.Context, top *record.Record) (int, 
 	return deleted, nil
 }
 
-// asked returns the approvals that were asked for in some sessions, by session.
+// asked returns the approvals that some sessions have asked for, by session.
 func (ret *Retention) asked(ctx context.Context, sessions []*record.Record) (map[string][]*approval.Approval, error) {
 	questions, errs := make([]bool, len(sessions)), make([]error, len(sessions))
 	index.AtOnce(len(sessions), func(i int) {

@@ -15,8 +15,9 @@ import (
 	"github.com/agentworker/worker/session/store"
 )
 
-// BenchmarkDelete deletes sessions with three below each, of 1,000 that all have ended: how
-// many a second bounds how many a worker can begin for ever, if it is to keep none for long.
+// BenchmarkDelete deletes sessions with three below each, of 1,000 that all have ended. A
+// worker that keeps sessions for a short time can begin no more a second than it can
+// delete.
 func BenchmarkDelete(b *testing.B) {
 	bus := bustest.Open(b, &eventbus.Options{StoreDir: b.TempDir()})
 	js := bus.JetStream()

@@ -1,5 +1,6 @@
-// Package retention deletes sessions: on request, by age and size, and once their results were
-// delivered. What the deleted ones have used is kept for the budgets that they shared.
+// Package retention deletes sessions: on request, by age and size, and after delivery of
+// their results. It keeps what deleted sessions have used, for the budgets that they
+// shared.
 package retention
 
 import (
@@ -15,7 +16,7 @@ type Retention struct {
 	approvals *approval.Bucket
 }
 
-// New returns a retention.
+// New returns a retention for the bus's workspace.
 func New(bus *eventbus.Bus, records *index.Index, approvals *approval.Bucket) *Retention {
 	return &Retention{bus, records, approvals}
 }

@@ -11,28 +11,28 @@ import (
 	"github.com/agentworker/worker/eventbus"
 )
 
-// Retention says when sessions that have ended are deleted, with those below
-// them. The zero value: never.
+// Limits say when ended root sessions are deleted, with those below them. The zero value
+// keeps all of them.
 type Limits struct {
-	Age time.Duration // deleted so long after the root session's end; 0 means never
+	Age time.Duration // time from the root session's end to its deletion; 0 means never
 
-	// Bytes bounds what the events and messages take in the embedded store: the
-	// root session that ended first is deleted first. 0 means no bound. In an
-	// external server, whose streams hold other workspaces too, it has no effect.
+	// Bytes bounds what events and messages occupy in the embedded store. The root session
+	// that ended first is deleted first. 0 means no bound. It has no effect in an external
+	// server, whose streams hold other workspaces, too.
 	Bytes uint64
 }
 
 const (
-	// expireSlice is how long sessions are deleted without a pause, and expirePause
-	// how long that is: what others ask of the store is not behind all of it.
+	// expireSlice is how long sessions are deleted before a pause of expirePause. So what
+	// others ask of the store need not wait for all deletions.
 	expireSlice = 50 * time.Millisecond
 	expirePause = 25 * time.Millisecond
 )
 
-// Expire deletes the sessions that the retention no longer keeps at a time, and
-// returns how many. It costs what it deletes: the records are in the order of their
-// last change, so those that ended first come first. One that was stored anew later,
-// by [Store.Rebuild], is kept for so long again at most.
+// Expire deletes the sessions that the limits no longer keep at now, and returns how many.
+// Its cost depends on what it deletes: records are in the order of their last change, so
+// sessions that ended first come first. A record that [integrity.Checker.Rebuild] has
+// stored again moves back, so it may stay for up to another Age.
 func (ret *Retention) Expire(ctx context.Context, keep Limits, now time.Time) (deleted int, err error) {
 	if keep.Age <= 0 && keep.Bytes == 0 {
 		return 0, nil
@@ -68,7 +68,7 @@ func (ret *Retention) Expire(ctx context.Context, keep Limits, now time.Time) (d
 // pace divides long work into slices.
 type pace struct{ began time.Time } // the slice
 
-// rest waits for an expirePause where the slice has taken an expireSlice.
+// rest waits for an expirePause if the slice has lasted an expireSlice.
 func (p *pace) rest(ctx context.Context) error {
 	if time.Since(p.began) < expireSlice {
 		return nil
@@ -82,8 +82,7 @@ func (p *pace) rest(ctx context.Context) error {
 	return nil
 }
 
-// exceeds reports whether the embedded store holds more than limit bytes; 0 means no
-// limit.
+// exceeds reports whether the embedded store holds more than limit bytes; 0 means no limit.
 func (ret *Retention) exceeds(ctx context.Context, limit uint64) (bool, error) {
 	if limit == 0 || !ret.bus.Health().Embedded {
 		return false, nil

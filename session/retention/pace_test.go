@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestRetentionInSlices: deletions pause for 25 ms after 50 ms at most and one of them,
-// and a pause ends with its context.
+// TestRetentionInSlices: deletions pause for 25 ms after at most 50 ms and one more
+// deletion. A pause ends with its context.
 func TestRetentionInSlices(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const one = 20 * time.Millisecond // of a deletion
@@ -39,7 +39,7 @@ func TestRetentionInSlices(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if err := p.rest(ctx); !errors.Is(err, context.Canceled) {
-			t.Errorf("a pause behind its context: %v", err)
+			t.Errorf("a pause after its context: %v", err)
 		}
 	})
 }

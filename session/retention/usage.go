@@ -16,11 +16,11 @@ import (
 	"github.com/agentworker/worker/session/record"
 )
 
-// What a session below another one has used is kept when it is deleted, for the budgets
-// that it shares: in a key that is stored before anything is deleted, and goes with the
-// root. The next run of a session has another key below that one, whose budget it shares
-// wherever it is. The time at which the session was opened tells it from one of the same
-// id later: a next run may be made anew.
+// cleanedToken begins the keys that keep what a deleted session has used. It still counts
+// in the budgets of the sessions above. Such a key is stored before anything is deleted,
+// and goes with the root. A session may resume another one, and share its budget. Then it
+// has a further key, below that session. A resumed session may be made again with the same
+// id; the time of its opening tells the two apart.
 //
 //	<workspace>.cleaned.<root>[.<child>…]=<nanoseconds>
 const cleanedToken = "cleaned."
@@ -28,14 +28,14 @@ const cleanedToken = "cleaned."
 // Deleted is a session that was deleted, or is being deleted.
 type Deleted struct {
 	ID     string
-	Opened int64        // when it was, in nanoseconds of Unix time
-	Totals []log.Totals // by it and those below it
+	Opened int64        // when it was opened, in nanoseconds of Unix time
+	Totals []log.Totals // what it and those below it have used
 
-	ids []string // that lead to it
+	ids []string // the path to it, from the root
 }
 
-// keepSpent stores what a session and those below it have used, for budgets that they
-// share with others. It reports false where one of them has not ended.
+// keepUsage stores what a session and those below it have used, for budgets shared with
+// others. It reports false if one of them has not ended.
 func (ret *Retention) keepUsage(ctx context.Context, top *record.Record) (bool, error) {
 	tree, err := ret.index.Tree(ctx, top.Path)
 	if err != nil {
@@ -64,8 +64,8 @@ func (ret *Retention) keepUsage(ctx context.Context, top *record.Record) (bool, 
 	return true, nil
 }
 
-// whereabouts returns a record with the path of a session, or, if it was deleted, of one
-// that it was deleted with; nil means neither is known.
+// whereabouts returns a record with a session's path. If the session was deleted, the path
+// may be that of a session that was deleted with it. nil means neither is known.
 func (ret *Retention) whereabouts(ctx context.Context, id string) (*record.Record, error) {
 	r, _, err := ret.index.Read(ctx, id)
 	if !errors.Is(err, jetstream.ErrKeyNotFound) {
@@ -84,18 +84,18 @@ func (ret *Retention) whereabouts(ctx context.Context, id string) (*record.Recor
 	return nil, err
 }
 
-// keepBelow stores, below another session, what one of a tree has used with those below
-// it, unless it is stored.
+// keepBelow stores, below another session, what top and those below it have used. Those are
+// in the tree. It does nothing if that is stored already.
 func (ret *Retention) keepBelow(ctx context.Context, above event.Path, top *record.Record, tree []*record.Record) error {
 	key := ret.index.Key(cleanedToken + strings.Join(above.Child(top.ID, "").IDs(), "."))
 	before, err := ret.Deleted(ctx, top.Path)
 	if err != nil {
 		return err
 	}
-	var spent []log.Totals
+	var used []log.Totals
 	for _, r := range tree {
 		if !r.Below(top.ID) || slices.ContainsFunc(before, func(d *Deleted) bool { return d.holds(r, tree) }) {
-			continue // or it has a key of its own
+			continue // it is below another session, or has a key of its own
 		}
 		state, err := ret.index.State(ctx, r.Path)
 		if err != nil {
@@ -103,34 +103,34 @@ func (ret *Retention) keepBelow(ctx context.Context, above event.Path, top *reco
 		}
 		of := state.Totals()
 		of.ID = r.ID
-		spent = append(spent, of)
+		used = append(used, of)
 	}
-	data, err := json.Marshal(spent)
+	data, err := json.Marshal(used)
 	if err == nil {
 		_, err = ret.index.KV().Create(ctx, fmt.Sprintf("%s=%d", key, top.CreatedAt.UnixNano()), data)
 	}
-	if err != nil && !errors.Is(err, jetstream.ErrKeyExists) { // else another process was first, or this was cut off
+	if err != nil && !errors.Is(err, jetstream.ErrKeyExists) { // otherwise another process was first, or this one was interrupted
 		return fmt.Errorf("noting what session %s has used: %w", top.ID, err)
 	}
 	return nil
 }
 
-// holds reports whether the session of a record, which is one of a tree, is the one that is
-// being deleted, or below it.
+// holds reports whether a record's session is the deleted one, or below it. The record is
+// one of the tree.
 func (d *Deleted) holds(r *record.Record, tree []*record.Record) bool {
 	return r.Below(d.ID) && slices.ContainsFunc(tree, func(top *record.Record) bool {
 		return top.ID == d.ID && d.Opened == top.CreatedAt.UnixNano()
 	})
 }
 
-// Left returns those of the records that are not being deleted.
+// Left returns the records whose sessions are not being deleted.
 func Left(records []*record.Record, deleted []*Deleted) []*record.Record {
 	return slices.DeleteFunc(slices.Clone(records), func(r *record.Record) bool {
 		return slices.ContainsFunc(deleted, func(d *Deleted) bool { return d.holds(r, records) })
 	})
 }
 
-// deletes reports whether a session was deleted, or is being deleted. ids lead to it.
+// deletes reports whether the session that ids lead to was deleted, or is being deleted.
 func (ret *Retention) deletes(ctx context.Context, ids string) (bool, error) {
 	keys, err := ret.below(ctx, cleanedToken, ids[:strings.LastIndexByte(ids, '.')])
 	return slices.ContainsFunc(keys, func(key string) bool {
@@ -139,8 +139,8 @@ func (ret *Retention) deletes(ctx context.Context, ids string) (bool, error) {
 	}), err
 }
 
-// Deleted returns the sessions below one, and the next runs of these, that were deleted, or
-// are being deleted.
+// Deleted returns the sessions that were deleted, or are being deleted, below another
+// session. It includes sessions that resume one of those below.
 func (ret *Retention) Deleted(ctx context.Context, top event.Path) ([]*Deleted, error) {
 	return ret.deletedBelow(ctx, strings.Join(top.IDs(), "."))
 }
