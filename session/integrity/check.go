@@ -16,32 +16,32 @@ import (
 	"github.com/agentworker/worker/session/log"
 )
 
-// Check is what [Store.Check] finds. Its JSON is camelCase.
+// Check is the result of [Checker.Check]. Its JSON is camelCase.
 type Check struct {
 	Streams []StreamUse `json:"streams"`
 	Logs    int         `json:"logs"`    // sessions of the workspace that have a log
 	Records int         `json:"records"` // of the workspace, in the bucket
 	Missing []string    `json:"missing"` // ids of logs without a record
-	Behind  []string    `json:"behind"`  // ids of records that do not tell of the end that is in the log
+	Behind  []string    `json:"behind"`  // ids of records that lack the end that is in the log
 
-	// Unread is how many messages of the event stream, the oldest, were not looked at for
-	// content that is gone.
+	// Unread is how many of the oldest messages of the event stream were not searched for
+	// events without their content.
 	Unread uint64 `json:"unread"`
-	from   uint64 // the first one that is
+	from   uint64 // the first one that is searched
 
 	Findings []Finding `json:"findings"` // all that is wrong, with what to do
 }
 
-// StreamUse is what a stream of the store holds, of all workspaces.
+// StreamUse is what one stream of the store holds, for all workspaces.
 type StreamUse struct {
-	Name     string `json:"name"` // KV_… that of a bucket, OBJ_… that of an object store
+	Name     string `json:"name"` // KV_… is the stream of a bucket, OBJ_… that of an object store
 	Messages uint64 `json:"messages"`
 	Bytes    uint64 `json:"bytes"`
 }
 
-// Check compares the records in the bucket with the logs of the sessions, and looks
-// for what the store has lost. It reads so many of the newest messages of the event
-// stream; 0, or where something is known to be lost: all.
+// Check compares the records in the bucket with the sessions' logs, and looks for what the
+// store has lost. It reads the newest messages of the event stream, as many as newest says.
+// It reads all of them if newest is 0 or a loss is known.
 func (c *Checker) Check(ctx context.Context, newest uint64) (*Check, error) {
 	c.index.Settle(ctx, "")
 	stored, err := c.index.All(ctx)
@@ -94,7 +94,7 @@ func (c *Checker) Check(ctx context.Context, newest uint64) (*Check, error) {
 	return found, c.findings(ctx, found, stored, begun, losses)
 }
 
-// streams returns what the streams that exist hold.
+// streams returns what each existing stream holds.
 func (c *Checker) streams(ctx context.Context) (uses []StreamUse, err error) {
 	for _, name := range []string{
 		eventbus.Stream, "KV_" + index.BucketName, "KV_" + approval.BucketName, "KV_" + lease.BucketName, eventbus.PayloadStream,

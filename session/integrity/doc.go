@@ -1,5 +1,5 @@
-// Package integrity compares the index of sessions with their logs, finds what the store has
-// lost, and makes the index anew from the logs.
+// Package integrity compares the index of sessions with their logs and finds what the store
+// has lost. It can make the index again from the logs.
 package integrity
 
 import (
@@ -13,5 +13,5 @@ type Checker struct {
 	index *index.Index
 }
 
-// NewChecker returns a checker.
+// NewChecker returns a checker for the bus's workspace.
 func NewChecker(bus *eventbus.Bus, records *index.Index) *Checker { return &Checker{bus, records} }

@@ -18,9 +18,9 @@ import (
 const (
 	LossFinding       = "loss"       // messages that were lost by damage
 	MissingFinding    = "missing"    // sessions that are not in the index
-	BehindFinding     = "behind"     // sessions that have ended, and have not in the index
-	IncompleteFinding = "incomplete" // sessions whose events are gone
-	PayloadFinding    = "payload"    // an event whose content is gone
+	BehindFinding     = "behind"     // sessions that have ended, but not in the index
+	IncompleteFinding = "incomplete" // sessions with missing events
+	PayloadFinding    = "payload"    // an event whose content is missing
 )
 
 const (
@@ -42,8 +42,8 @@ func adviceOn(stream string) string {
 	return cmp.Or(lossAdvice[stream], "records of the audit log, or of a stream that this worker does not know: "+ackAdvice)
 }
 
-// findings completes what [Store.Check] has found. begun is where the logs of
-// sessions begin.
+// findings completes what [Checker.Check] has found. begun has the first sequence number of
+// each session's log.
 func (c *Checker) findings(ctx context.Context, check *Check, stored map[string]index.Stored, begun map[string]uint64, losses []eventbus.Loss) error {
 	check.Findings = []Finding{}
 	add := func(f Finding) { check.Findings = append(check.Findings, f) }
@@ -106,7 +106,7 @@ type Finding struct {
 	Kind     string         `json:"kind"` // loss, missing, behind, incomplete or payload
 	Text     string         `json:"text"`
 	Advice   string         `json:"advice"`
-	Sessions []string       `json:"sessions,omitempty"` // ids of those that it is about
+	Sessions []string       `json:"sessions,omitempty"` // ids of the sessions concerned
 	Loss     *eventbus.Loss `json:"loss,omitempty"`
-	Seq      uint64         `json:"seq,omitempty"` // of the event that it is about
+	Seq      uint64         `json:"seq,omitempty"` // of the event concerned
 }

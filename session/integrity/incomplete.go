@@ -12,13 +12,12 @@ import (
 	"github.com/agentworker/worker/session/record"
 )
 
-// IncompleteError says that events of a session are not stored any more, or may not
-// be.
+// IncompleteError says which events of a session are missing, or may be.
 type IncompleteError struct {
 	SessionID string
-	Begin     bool            // its first events are gone
-	End       bool            // its session_end is gone
-	Losses    []eventbus.Loss // that the store has while the session ran; empty means none is known
+	Begin     bool            // its first events are missing
+	End       bool            // its session_end is missing
+	Losses    []eventbus.Loss // what the store lost while the session ran; empty means no loss is known
 }
 
 func (e *IncompleteError) Error() string {
@@ -42,9 +41,9 @@ func (e *IncompleteError) Error() string {
 	return b.String()
 }
 
-// Incomplete returns what is missing of a session's own events, as far as the store
-// tells; nil means nothing is known to be. Losses count from its first to its last event.
-// A session that has not ended lacks no end.
+// Incomplete returns what is missing of a session's own events, as far as the store tells;
+// nil means that nothing is known to be. Losses count from its first to its last event. The
+// end of a session that has not ended is not missing.
 func (c *Checker) Incomplete(ctx context.Context, r *record.Record) (*IncompleteError, error) {
 	end, err := c.bus.Last(ctx, r.Path, event.SessionEnd{}.Type())
 	if err != nil {
@@ -75,7 +74,7 @@ func (c *Checker) Incomplete(ctx context.Context, r *record.Record) (*Incomplete
 	return incomplete(r, begun, end.Seq, over, losses, oldest), nil
 }
 
-// oldest returns when the oldest event that is there was stored.
+// oldest returns when the oldest stored event was stored.
 func (c *Checker) oldest(ctx context.Context) (time.Time, error) {
 	stream, err := c.bus.JetStream().Stream(ctx, eventbus.Stream)
 	if err != nil {
@@ -84,12 +83,13 @@ func (c *Checker) oldest(ctx context.Context) (time.Time, error) {
 	if state := stream.CachedInfo().State; state.Msgs > 0 {
 		return state.FirstTime, nil
 	}
-	return time.Now(), nil // all are gone
+	return time.Now(), nil // none is stored
 }
 
-// incomplete returns what is missing of a session whose log begins with begun and
-// ends with end; 0 means that is gone. over: it has ended. oldest is when the oldest event
-// was stored: age takes no events of a session while it leaves older ones.
+// incomplete returns what is missing of a session. The numbers of the first and the last
+// entry of its log are begun and end; 0 means a missing entry. The argument over says that
+// the session has ended. The oldest stored event is from the time oldest. Age removes the
+// oldest events first: if older ones are left, it has not removed the session's.
 func incomplete(r *record.Record, begun, end uint64, over bool, losses []eventbus.Loss, oldest time.Time) *IncompleteError {
 	found := &IncompleteError{SessionID: r.ID, Begin: begun == 0, End: end == 0 && over}
 	for _, l := range losses {
@@ -97,12 +97,12 @@ func incomplete(r *record.Record, begun, end uint64, over bool, losses []eventbu
 			continue
 		}
 		if begun == 0 && !l.Before.IsZero() && l.Before.Before(r.CreatedAt) || found.End && l.After.After(r.EndedAt.Add(endDelay)) {
-			continue // it was another time
+			continue // that was at another time
 		}
 		found.Losses = append(found.Losses, l)
 	}
 	if found.Begin && len(found.Losses) == 0 && oldest.Before(r.CreatedAt) && r.Status != record.Completed {
-		found.Begin = false // it never was: the store was away for too long, and the session failed
+		found.Begin = false // it never existed: the store was away for too long, and the session failed
 	}
 	if !found.Begin && !found.End && len(found.Losses) == 0 {
 		return nil
@@ -110,8 +110,8 @@ func incomplete(r *record.Record, begun, end uint64, over bool, losses []eventbu
 	return found
 }
 
-// endLost reports whether the end of a session that has ended, which is not stored,
-// is among what the store has lost: then it does not come any more.
+// endLost reports whether the store has lost the end of an ended session. Then the end,
+// which is not stored, will not come either.
 func endLost(r *record.Record, losses []eventbus.Loss) bool {
 	for _, l := range losses {
 		if l.Stream == eventbus.Stream && l.Found.After(r.EndedAt) && !l.After.After(r.EndedAt.Add(endDelay)) && (l.Before.IsZero() || !l.Before.Before(r.EndedAt)) {

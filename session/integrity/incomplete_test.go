@@ -9,8 +9,8 @@ import (
 	"github.com/agentworker/worker/session/record"
 )
 
-// TestIncomplete: what is said of a session that ran from 12:00 to 12:10, whose events
-// were numbers 10 to 20, by what is there and what the store has lost.
+// TestIncomplete: a session ran from 12:00 to 12:10, and its events had the numbers 10 to
+// 20. The answer depends on what is stored, and on the losses of the store.
 func TestIncomplete(t *testing.T) {
 	at := func(hour, minute int) time.Time { return time.Date(2026, 11, 22, hour, minute, 0, 0, time.UTC) }
 	rec := &record.Record{ID: "ses_1", Schema: record.Schema, Status: record.Completed, Closed: true, CreatedAt: at(12, 0), EndedAt: at(12, 10)}
@@ -26,7 +26,7 @@ func TestIncomplete(t *testing.T) {
 		losses     []eventbus.Loss
 		older      bool   // there are older events
 		want       string // in the error; empty means nothing is missing
-		lost       bool   // its end, where that is not stored
+		lost       bool   // its end is lost, if it is not stored
 	}{
 		{"whole", 10, 20, true, nil, false, "", false},
 		{"running", 10, 0, false, nil, false, "", false},
@@ -62,8 +62,8 @@ func TestIncomplete(t *testing.T) {
 	}
 }
 
-// TestNeverStored: a session that has failed, and of which older events are there, never
-// had the events that it lacks.
+// TestNeverStored: a session has failed and lacks events, while older events are stored.
+// Then it never had the missing ones.
 func TestNeverStored(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	r := &record.Record{ID: "ses_1", Schema: record.Schema, Status: record.Failed, Closed: true, CreatedAt: now, EndedAt: now.Add(time.Minute)}

@@ -13,9 +13,9 @@ import (
 	"github.com/agentworker/worker/session/record"
 )
 
-// Rebuild makes the records in the bucket anew from the logs of the sessions, and
-// returns how many it has changed or added. Of a session that runs the record
-// stays its process's. It leaves records alone whose log is gone.
+// Rebuild makes the records in the bucket again from the sessions' logs, and returns how
+// many it has changed or added. The record of a running session stays with its process.
+// Records without a log stay unchanged.
 func (c *Checker) Rebuild(ctx context.Context) (changed int, err error) {
 	c.index.Settle(ctx, "")
 	stored, err := c.index.All(ctx)
@@ -23,7 +23,7 @@ func (c *Checker) Rebuild(ctx context.Context) (changed int, err error) {
 		return 0, err
 	}
 	defer func() {
-		if err == nil { // it is all there again, as far as the logs have it
+		if err == nil { // the index is complete again, as far as the logs are
 			err = c.bus.Election().Acknowledge("KV_" + index.BucketName)
 		}
 	}()
@@ -47,7 +47,7 @@ func (c *Checker) Rebuild(ctx context.Context) (changed int, err error) {
 	return changed, c.index.MarkAll(ctx)
 }
 
-// rebuild makes the record of one session from its log. has is what is stored.
+// rebuild makes the record of one session from its log. has is what is stored now.
 func (c *Checker) rebuild(ctx context.Context, opened *record.Record, has index.Stored) (changed bool, err error) {
 	state, err := c.index.State(ctx, opened.Path)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/agentworker/worker/session/record"
 )
 
-// endDelay bounds the time between the end in a session's record and the moment
-// when its last event is stored.
+// endDelay bounds the time from the end in a session's record to the storage of its last
+// event.
 const endDelay = time.Minute
 
 // Rest is what a session's stream still has from a sequence number on.
@@ -20,8 +20,8 @@ type Rest struct {
 	Until time.Time // when the stream ends at the latest; zero means not known yet
 }
 
-// Remaining returns what the stream of a record's session has from a sequence
-// number on. The error is that of the event store.
+// Remaining returns what a session's stream still has from a sequence number on. An error
+// comes from the event store.
 func (c *Checker) Remaining(ctx context.Context, record *record.Record, from uint64) (Rest, error) {
 	end, err := c.bus.Last(ctx, record.Path, event.SessionEnd{}.Type())
 	switch {
