@@ -9,12 +9,12 @@ import (
 )
 
 // choose returns which sessions of exited processes this one resumes, parents first. For
-// each of the others why has the reason, if the adopter gave one. It chooses subagents
+// each of the others, why has the reason if the adopter gave one. It chooses subagents
 // whose last step allows it:
 //
-//   - sessions in the background whose parent is resumed, or represents a caller
-//   - detached sessions, whatever happens to their parents
-//   - sessions that a call of a resumed agent's session still waits for
+// - In the background, below a resumed parent or one that represents a caller. - Detached,
+// whatever happens to their parents. - With a call of a resumed agent's session still
+// waiting for them.
 //
 // A session that represents a caller is chosen together with the sessions below it.
 func (rec *Recovery) choose(ctx context.Context, ad Adopter, open []index.Stored, ours func(index.Stored) bool) (chosen []index.Stored, why map[string]error, err error) {
