@@ -226,7 +226,7 @@ func allBack(t *testing.T, at place, talkers []*talker) {
 			if err := json.Unmarshal(e.Value(), &l); err != nil {
 				t.Fatal(err)
 			}
-			if missing[l.BootID] && (l.TakenBy != "" || l.Ended) {
+			if missing[l.BootID] && (l.ClaimedBy != "" || l.Ended) {
 				t.Errorf("a process that runs is taken for gone: %s", e.Value())
 			}
 			delete(missing, l.BootID)

@@ -333,7 +333,7 @@ func TestWorkersListed(t *testing.T) {
 	e := newEnv(t, turns{say("ok")}, nil)
 	e.putLease("boot_runs", func(*lease.Lease) {})
 	e.putLease("boot_recovers", func(l *lease.Lease) { l.NoSessions = true })
-	e.putLease("boot_taken", func(l *lease.Lease) { l.TakenBy = "boot_runs" })
+	e.putLease("boot_taken", func(l *lease.Lease) { l.ClaimedBy = "boot_runs" })
 	e.putLease("boot_ended", func(l *lease.Lease) { l.Ended = true })
 	workers, err := e.Store().Leases.Workers(t.Context())
 	if err != nil {

@@ -88,7 +88,7 @@ func (m *Manager) startKeeper(ctx context.Context) error {
 	p, r := m.p, m.p.recovery
 	return p.Bus.Election().Opening(ctx, func(ctx context.Context) (err error) {
 		p.Keeper, err = lease.Start(ctx, p.Store.Leases, lease.Options{
-			BootID: p.BootID, TakesOver: r.takesOver, Taken: m.dropClaimed, Sweep: r.sweep, Upkeep: r.deleteOld, Logger: p.Log,
+			BootID: p.BootID, Resumes: r.takesOver, Claimed: m.dropClaimed, Sweep: r.sweep, Upkeep: r.deleteOld, Logger: p.Log,
 		})
 		r.keeper = p.Keeper
 		return err

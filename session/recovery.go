@@ -106,7 +106,7 @@ func (r *recoveryFlags) recover(ctx context.Context, k *lease.Keeper, leave bool
 // whether they are left to another process, which resumes them.
 func (r *recoveryFlags) leavesOthers(ctx context.Context) (bool, error) {
 	if !r.takesOver {
-		return r.store.Leases.TakenOver(ctx)
+		return r.store.Leases.HasResumer(ctx)
 	}
 	select {
 	case <-r.adopts:

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestAssureWhileAway: while the store is away a process that would show that it is alive
-// waits once, and not with every event. It shows it once the store is there.
+// TestAssureWhileAway checks that, during an outage, the first event waits for a renewal
+// and later ones do not. The lease is renewed once the store is available again.
 func TestAssureWhileAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, procs := newWorld(1)
@@ -15,22 +15,22 @@ func TestAssureWhileAway(t *testing.T) {
 			t.Fatal(err)
 		}
 		k := procs[0].keeper
-		k.Stop() // it renews when it is told to alone
+		k.Stop() // from now on it renews only on demand
 		w.change(func() { w.down = true })
-		time.Sleep(Time)
+		<-time.After(Time)
 		began := time.Now()
 		for range 5 {
 			k.Assure(t.Context())
 		}
-		if took := time.Since(began); took != Renewal {
-			t.Errorf("five events waited for %s, want %s together", took, Renewal)
+		if waited := time.Since(began); waited != Renewal {
+			t.Errorf("five events waited for %s, want %s together", waited, Renewal)
 		}
 		w.change(func() { w.down = false })
-		time.Sleep(Renewal)
+		<-time.After(Renewal)
 		before := *k.sign.Load()
 		k.Assure(t.Context())
 		if !k.sign.Load().After(before) {
-			t.Error("the store is there, and this process gives no sign")
+			t.Error("the store is there, and this process has not renewed its lease")
 		}
 	})
 }

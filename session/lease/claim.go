@@ -8,9 +8,9 @@ import (
 )
 
 // Claim claims the sessions of a process. It reports whether this process may recover
-// them: their process has gone, and no other process recovers them. The caller gives
-// the claim back with [Keeper.Release].
-// Claim and Release are not safe for concurrent use.
+// them: their process has died, and no other process is recovering them. The caller
+// gives the claim back with [Keeper.Release]. Claim and Release are not safe for
+// concurrent use.
 func (k *Keeper) Claim(ctx context.Context, bootID string) (bool, error) {
 	if k.claims[bootID] > 0 {
 		return true, nil
@@ -20,13 +20,13 @@ func (k *Keeper) Claim(ctx context.Context, bootID string) (bool, error) {
 		k.others.leave(bootID, true)
 		return false, err
 	}
-	l.BootID, l.TakenBy = bootID, k.opts.BootID
+	l.BootID, l.ClaimedBy = bootID, k.opts.BootID
 	if rev == 0 {
 		rev, err = k.bucket.create(ctx, bootID, l.encode())
 	} else {
 		rev, err = k.bucket.update(ctx, bootID, l.encode(), rev)
 	}
-	if errors.Is(err, errConflict) { // it lives, or somebody else was first
+	if errors.Is(err, errConflict) { // it lives, or another claim was first
 		k.others.leave(bootID, true)
 		return false, nil
 	}
@@ -53,7 +53,7 @@ func (k *Keeper) Release(ctx context.Context, done bool) error {
 			err = k.bucket.remove(ctx, bootID, rev)
 		} else {
 			l, _ := k.others.lease(bootID)
-			l.BootID, l.TakenBy, l.Ended = bootID, "", true
+			l.BootID, l.ClaimedBy, l.Ended = bootID, "", true
 			_, err = k.bucket.update(ctx, bootID, l.encode(), rev)
 		}
 		if err != nil && !errors.Is(err, errConflict) {
@@ -65,9 +65,9 @@ func (k *Keeper) Release(ctx context.Context, done bool) error {
 	return errors.Join(errs...)
 }
 
-// Gone reports whether the process of a boot id has gone, and its sessions may be
-// claimed.
-func (k *Keeper) Gone(ctx context.Context, bootID string) (bool, error) {
+// Claimable reports whether the process of a boot id has died, so that its sessions may
+// be claimed.
+func (k *Keeper) Claimable(ctx context.Context, bootID string) (bool, error) {
 	_, _, dead, err := k.look(ctx, bootID)
 	return dead && k.others.available(time.Now()), err
 }
@@ -86,13 +86,13 @@ func (k *Keeper) look(ctx context.Context, bootID string) (l Lease, rev uint64, 
 			l, rev = held, atRev
 		}
 		k.others.saw(at, held, atRev, time.Now())
-		switch held.TakenBy {
+		switch held.ClaimedBy {
 		case "":
 			return l, rev, k.others.isDead(at, time.Now()), nil
-		case k.opts.BootID: // a claim of before, whose acknowledgement was lost
+		case k.opts.BootID: // an earlier claim, whose acknowledgement was lost
 			return l, rev, true, nil
 		}
-		at = held.TakenBy
+		at = held.ClaimedBy
 	}
 	return l, rev, false, nil
 }

@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	// lookEvery is how often a process looks whether others have gone.
+	// lookEvery is how often a process looks for others that have died.
 	lookEvery = time.Second
 
-	// sweepEvery is how often Sweep is called though none was seen to have gone.
+	// sweepEvery is how often Sweep is called even if no process was seen to die.
 	sweepEvery = time.Minute
 )
 
@@ -24,28 +24,29 @@ const (
 type Options struct {
 	BootID string
 
-	TakesOver bool // as in [Lease]
+	Resumes bool // as in [Lease]
 
-	// Taken is called when another process has taken this one for gone, and has ended
-	// its sessions or is about to. all: every session that runs; else those whose
-	// record says so. It is called again until it returns nil. nil means not called.
-	Taken func(ctx context.Context, all bool) error
+	// Claimed is called when another process considers this one dead, and has ended its
+	// sessions or is about to end them. If all is true, every running session is
+	// affected. Otherwise only sessions whose record has an end are. It is called again
+	// until it returns nil. It may be nil.
+	Claimed func(ctx context.Context, all bool) error
 
-	// Sweep recovers what processes that have gone have left; it uses [Keeper.Claim].
-	// It is called at the start, when a process is found to have gone, again after
-	// [Time] if something is left, and once a minute. It may take long, and reports
-	// whether it has looked at everything. A process that runs no sessions has none
-	// (nil): it looks at leases only by [Keeper.Claim] and [Keeper.Gone].
+	// Sweep recovers the sessions that dead processes have left; it uses
+	// [Keeper.Claim]. It is called at the start, when a process is found to be dead,
+	// again after [Time] if something is left, and once a minute. It may be slow. It
+	// reports whether it has looked at everything. A process without sessions has no
+	// Sweep (nil): it looks at leases only with [Keeper.Claim] and [Keeper.Claimable].
 	Sweep func(ctx context.Context, k *Keeper) (done bool)
 
-	// Upkeep runs beside Sweep until its context ends, which is with the keeper. nil
-	// means nothing does.
+	// Upkeep runs at the same time as Sweep, until the keeper stops and ends its
+	// context. It may be nil.
 	Upkeep func(ctx context.Context)
 
 	Logger *slog.Logger // nil discards them
 }
 
-// Keeper renews the lease of a process, and sees those of the others.
+// Keeper renews the lease of a process, and watches those of the others.
 type Keeper struct {
 	bucket *Bucket
 	opts   Options
@@ -58,35 +59,35 @@ type Keeper struct {
 	turn     chan struct{} // holds a value while the lease is renewed or given back; guards the fields below
 	lease    *Lease
 	rev      uint64    // of the stored lease; 0 means not stored
-	doubtful time.Time // until then the live sessions are looked at: somebody may have ended them
+	doubtful time.Time // until then the live sessions are checked: another process may have ended them
 	closed   bool
 
-	sign   atomic.Pointer[time.Time] // when this process was last known to be taken for alive
+	sign   atomic.Pointer[time.Time] // when this process was last known to be considered alive
 	failed atomic.Pointer[time.Time] // when a renewal failed the last time; nil means none has
 	others view
-	claims map[string]uint64 // revisions of the claims of this process: Sweep's alone
+	claims map[string]uint64 // revisions of the claims of this process; only Sweep uses it
 
-	unfinished atomic.Bool // sessions that it had claimed have perhaps not ended, and may be in its name
+	unfinished atomic.Bool // claimed sessions have perhaps not ended, and may be in this process's name
 }
 
-// Start takes the lease of a process and keeps it until [Keeper.Close], or until the
+// Start creates the lease of a process, and renews it until [Keeper.Close] or until the
 // connection is closed.
 func Start(ctx context.Context, b *Bucket, opts Options) (*Keeper, error) {
 	k := &Keeper{
 		bucket: b, opts: opts, log: opts.Logger, turn: make(chan struct{}, 1), lease: b.newLease(opts.BootID), claims: make(map[string]uint64),
 	}
-	k.lease.NoSessions, k.lease.TakesOver = opts.Sweep == nil, opts.TakesOver
+	k.lease.NoSessions, k.lease.Resumes = opts.Sweep == nil, opts.Resumes
 	if k.log == nil {
 		k.log = slog.New(slog.DiscardHandler)
 	}
 	k.others.local = b.local
-	var closed <-chan nats.Status // nil means whoever has no sweeps closes soon
+	var closed <-chan nats.Status // nil: a process without sweeps closes soon
 	if opts.Sweep != nil {
 		closed = b.closed()
 	}
 	var err error
 	if k.rev, err = b.create(ctx, opts.BootID, k.lease.encode()); err != nil {
-		return nil, fmt.Errorf("taking the lease of this process: %w", err)
+		return nil, fmt.Errorf("creating the lease of this process: %w", err)
 	}
 	k.signed()
 	k.others.renewed(time.Now())
@@ -101,9 +102,9 @@ func Start(ctx context.Context, b *Bucket, opts Options) (*Keeper, error) {
 	return k, nil
 }
 
-// Close gives the lease back. left: sessions of this process are left for others to
-// end, who need not wait. So they are where it was recovering those of others, and has
-// not finished.
+// Close gives the lease back. left means that other processes must end sessions of this
+// one, and need not wait. The same holds if this process has not finished recovering
+// the sessions of others.
 func (k *Keeper) Close(ctx context.Context, left bool) error {
 	k.Stop()
 	if err := k.lock(ctx); err != nil {
@@ -136,8 +137,8 @@ func (k *Keeper) Stop() {
 // BootID is the boot id of the process.
 func (k *Keeper) BootID() string { return k.opts.BootID }
 
-// Report has load's answer stored with the lease, now and at each renewal, for
-// who lists workers.
+// Report stores load's answer with the lease, now and at each renewal, for lists of
+// workers.
 func (k *Keeper) Report(ctx context.Context, load func() Load) {
 	k.load.Store(&load)
 	k.Renew(ctx)
@@ -173,8 +174,8 @@ func (k *Keeper) renewAll(ctx context.Context, closed <-chan nats.Status) {
 	}
 }
 
-// Renew shows that this process is alive. If its lease is gone or taken, the process
-// was stopped, its machine was asleep, or it was cut off from the store.
+// Renew shows that this process is alive. If its lease is missing or claimed, the
+// process was stopped, its machine was asleep, or it was cut off from the store.
 func (k *Keeper) Renew(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, Renewal)
 	defer cancel()
@@ -187,7 +188,7 @@ func (k *Keeper) Renew(ctx context.Context) {
 	}
 	err := k.extend(ctx)
 	if err == nil && !k.doubtful.IsZero() {
-		err = k.taken(ctx, false)
+		err = k.notifyClaimed(ctx, false)
 		if time.Now().After(k.doubtful) {
 			k.doubtful = time.Time{}
 		}
@@ -205,8 +206,8 @@ func (k *Keeper) Renew(ctx context.Context) {
 	k.signed()
 }
 
-// extend renews the lease, or takes a new one. The caller has the turn, as for
-// taken.
+// extend renews the lease, or creates a new one. The caller has the turn, as for
+// notifyClaimed.
 func (k *Keeper) extend(ctx context.Context) error {
 	k.lease.RenewedAt = time.Now().UTC()
 	if load := k.load.Load(); load != nil {
@@ -220,8 +221,8 @@ func (k *Keeper) extend(ctx context.Context) error {
 		return err
 	}
 	data, rev, err := k.bucket.get(ctx, k.opts.BootID)
-	if errors.Is(err, errNone) { // ended by somebody, who is done with it, or by time
-		k.log.Warn("the lease of this process is gone: it was stopped, asleep, or cut off from the store")
+	if errors.Is(err, errNone) { // removed by a claimant that has finished, or expired
+		k.log.Warn("the lease of this process is missing: the process was stopped, asleep, or cut off from the store")
 		k.doubtful = time.Now().Add(Time)
 		k.rev, err = k.bucket.create(ctx, k.opts.BootID, k.lease.encode())
 		return err
@@ -230,16 +231,16 @@ func (k *Keeper) extend(ctx context.Context) error {
 		return err
 	}
 	stored := decode(data)
-	if stored.TakenBy == "" && !stored.Ended { // renewed, and its acknowledgement lost
+	if stored.ClaimedBy == "" && !stored.Ended { // renewed, and its acknowledgement lost
 		k.rev = rev
 		return nil
 	}
-	if err := k.taken(ctx, true); err != nil {
+	if err := k.notifyClaimed(ctx, true); err != nil {
 		return err
 	}
-	if stored.TakenBy != "" {
-		if _, _, dead, err := k.look(ctx, stored.TakenBy); err != nil || !dead {
-			return errors.Join(fmt.Errorf("the process %s has taken this one for gone, and is ending its sessions", stored.TakenBy), err)
+	if stored.ClaimedBy != "" {
+		if _, _, dead, err := k.look(ctx, stored.ClaimedBy); err != nil || !dead {
+			return errors.Join(fmt.Errorf("the process %s considers this one dead, and is ending its sessions", stored.ClaimedBy), err)
 		}
 	}
 	next, err := k.bucket.update(ctx, k.opts.BootID, k.lease.encode(), rev)
@@ -249,11 +250,11 @@ func (k *Keeper) extend(ctx context.Context) error {
 	return err
 }
 
-func (k *Keeper) taken(ctx context.Context, all bool) error {
-	if k.opts.Taken == nil {
+func (k *Keeper) notifyClaimed(ctx context.Context, all bool) error {
+	if k.opts.Claimed == nil {
 		return nil
 	}
-	if err := k.opts.Taken(ctx, all); err != nil {
+	if err := k.opts.Claimed(ctx, all); err != nil {
 		return fmt.Errorf("looking whether sessions were ended by another process: %w", err)
 	}
 	return nil
@@ -264,9 +265,9 @@ func (k *Keeper) signed() {
 	k.sign.Store(&now)
 }
 
-// Assure renews the lease if others may soon take this process for gone: its last sign is
-// older than half of [Time]. Within a Renewal of a try that has failed it does nothing:
-// each event of each session would wait for the store.
+// Assure renews the lease if others may soon consider this process dead: its last sign
+// is older than half of [Time]. It does nothing within a Renewal of a failed attempt.
+// Otherwise each event of each session would wait for the store.
 func (k *Keeper) Assure(ctx context.Context) {
 	now := time.Now()
 	if at := k.failed.Load(); at != nil && elapsed(*at, now) < Renewal {

@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// observe watches the leases of the other processes until ctx ends. It has the sessions
-// of those that have gone recovered.
+// observe watches the leases of the other processes until ctx ends. It calls Sweep to
+// recover the sessions of dead processes.
 func (k *Keeper) observe(ctx context.Context) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	var changes <-chan change // nil means not watching
-	known := false            // all that is stored has come
+	known := false            // all stored leases were received
 	sweepAt := time.Now()
 	var sweptAt time.Time
-	var swept map[string]uint64 // the processes that had gone at that time
+	var swept map[string]uint64 // the processes that were dead at that time
 	for ctx.Err() == nil {
 		if changes == nil {
 			changes = k.watch(ctx)
@@ -37,11 +37,11 @@ func (k *Keeper) observe(ctx context.Context) {
 		if !known || !k.others.available(now) {
 			continue
 		}
-		dead := k.gone(ctx, now)
+		dead := k.deadProcesses(ctx, now)
 		for bootID := range dead {
 			at := now.Add(rand.N(Renewal)) // not all processes at once
 			if _, tried := swept[bootID]; tried {
-				at = sweptAt.Add(Time) // another one has sessions below its own, or something failed
+				at = sweptAt.Add(Time) // another process has sessions below these, or something failed
 			}
 			if at.Before(sweepAt) {
 				sweepAt = at
@@ -72,7 +72,7 @@ func pause(ctx context.Context, tick <-chan time.Time) {
 	}
 }
 
-// note takes a change of somebody's lease; last: all that was stored has come.
+// note handles a change of a lease. last means that all stored leases were received.
 func (k *Keeper) note(ctx context.Context, c change, ok bool) (last bool) {
 	switch {
 	case !ok:
@@ -81,20 +81,20 @@ func (k *Keeper) note(ctx context.Context, c change, ok bool) (last bool) {
 	case c.bootID != k.opts.BootID:
 		k.others.saw(c.bootID, decode(c.data), c.rev, time.Now())
 	case claimed(c.data):
-		k.Renew(ctx) // its sessions are to stop at once
+		k.Renew(ctx) // its sessions must stop at once
 	}
 	return false
 }
 
-// claimed reports whether a lease is that of a process whose sessions others end.
+// claimed reports whether other processes end the sessions of the lease's process.
 func claimed(data []byte) bool {
 	l := decode(data)
-	return l.TakenBy != "" || l.Ended
+	return l.ClaimedBy != "" || l.Ended
 }
 
-// gone returns the processes that have gone and have not given their leases back, with
-// the revisions of these.
-func (k *Keeper) gone(ctx context.Context, now time.Time) map[string]uint64 {
+// deadProcesses returns the processes that died without giving their leases back, with
+// the revisions of these leases.
+func (k *Keeper) deadProcesses(ctx context.Context, now time.Time) map[string]uint64 {
 	dead := k.others.dead(now)
 	for bootID, rev := range dead {
 		if rev == 0 {
@@ -119,17 +119,17 @@ func (k *Keeper) watch(ctx context.Context) <-chan change {
 	return changes
 }
 
-// forget removes the leases of processes that have gone, and have left nothing.
+// forget removes the leases of dead processes that have left nothing.
 func (k *Keeper) forget(ctx context.Context, dead map[string]uint64) {
 	for bootID, rev := range dead {
 		if ctx.Err() != nil {
 			return
 		}
-		if k.others.hasLeft(bootID) { // the store was away meanwhile, or another process is at it
+		if k.others.hasLeft(bootID) { // the store was away meanwhile, or another process is recovering it
 			continue
 		}
 		if err := k.bucket.remove(ctx, bootID, rev); err != nil {
-			k.log.Warn("removing the lease of a process that has gone", "process", bootID, "err", err)
+			k.log.Warn("removing the lease of a dead process", "process", bootID, "err", err)
 			return
 		}
 		k.others.forget(bootID, rev)

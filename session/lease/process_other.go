@@ -2,8 +2,8 @@
 
 package lease
 
-// processGone can't be told here: a lease ends with its time.
-func processGone(int, uint64) bool { return false }
+// processEnded always returns false on this system: a lease only ends with its time.
+func processEnded(int, uint64) bool { return false }
 
 func processStart(int) uint64 { return 0 }
 

@@ -12,10 +12,10 @@ import (
 	"syscall"
 )
 
-// processGone reports whether no process has this number, or one that has ended
-// and that nobody has waited for, or one that was started at another time; 0 means that
-// is unknown. A process that can't be told is there.
-func processGone(pid int, start uint64) bool {
+// processEnded reports whether the process with this number has ended. It has if there
+// is no such process, if it is a zombie, or if another start time shows that the number
+// was reused. A start of 0 is unknown. In doubt the process is considered alive.
+func processEnded(pid int, start uint64) bool {
 	if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
 		return true
 	}
@@ -30,8 +30,8 @@ func processStart(pid int) uint64 {
 	return started
 }
 
-// processStat returns the state of a process, and when it was started, on Linux
-// alone: "PID (COMMAND) STATE …", proc_pid_stat(5).
+// processStat returns the state of a process and when it was started, only on Linux:
+// "PID (COMMAND) STATE …", proc_pid_stat(5).
 func processStat(pid int) (state string, started uint64) {
 	stat, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
@@ -42,15 +42,14 @@ func processStat(pid int) (state string, started uint64) {
 	return fields[0], started
 }
 
-// machine names what the number of a process means something in: the host since
-// it was started and, on Linux, the namespace of numbers. Empty where the host
-// has no name.
+// machine names the scope of process numbers: the host since it was started and, on
+// Linux, the PID namespace. It is empty if the host has no name.
 var machine = sync.OnceValue(func() string {
 	name, err := os.Hostname()
 	if err != nil {
 		return ""
 	}
-	// Where they are not there, the host's name says enough.
+	// Without these files, the host's name must do.
 	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	namespace, _ := os.Readlink("/proc/self/ns/pid")
 	return strings.Join(strings.Fields(name+" "+string(boot)+" "+namespace), " ")

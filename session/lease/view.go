@@ -10,23 +10,23 @@ type view struct {
 	local bool // all processes are of this machine
 
 	mu    sync.Mutex
-	since time.Time // when the store was there again, for this process; zero means it is away
-	last  time.Time // when that was last known
-	seen  map[string]*sight
+	since time.Time // since when the store has been available to this process; zero means it is away
+	last  time.Time // when it was last seen to be available
+	seen  map[string]*observed
 }
 
 // maxClaims bounds how many claimants of claimants are looked at.
 const maxClaims = 8
 
-// sight is the lease of a process as it was seen last.
-type sight struct {
+// observed is the lease of a process when it was last seen.
+type observed struct {
 	lease Lease
 	rev   uint64    // 0 means there is none
-	at    time.Time // when it was first seen so
+	at    time.Time // when this revision was first seen
 	left  bool      // sessions of the process were found that could not be claimed
 }
 
-// renewed notes that the own lease was renewed.
+// renewed notes that this process's own lease was renewed.
 func (v *view) renewed(now time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -36,15 +36,15 @@ func (v *view) renewed(now time.Time) {
 	v.last = now
 }
 
-// failed notes that it could not be renewed.
+// failed notes that the own lease could not be renewed.
 func (v *view) failed() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.since = time.Time{}
 }
 
-// available reports whether the store is there: the own lease has been renewed since it
-// was away last.
+// available reports whether the store is available: the own lease has been renewed
+// since the last outage.
 func (v *view) available(now time.Time) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -60,10 +60,10 @@ func (v *view) saw(bootID string, l Lease, rev uint64, now time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.seen == nil {
-		v.seen = make(map[string]*sight)
+		v.seen = make(map[string]*observed)
 	}
 	if s := v.seen[bootID]; s == nil || s.rev != rev {
-		v.seen[bootID] = &sight{lease: l, rev: rev, at: now}
+		v.seen[bootID] = &observed{lease: l, rev: rev, at: now}
 	}
 }
 
@@ -76,7 +76,7 @@ func (v *view) leave(bootID string, left bool) {
 	}
 }
 
-// hasLeft reports what leave noted.
+// hasLeft reports whether leave noted such sessions.
 func (v *view) hasLeft(bootID string) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -104,27 +104,28 @@ func (v *view) lease(bootID string) (Lease, uint64) {
 	return s.lease, s.rev
 }
 
-// isDead reports whether a process has gone.
+// isDead reports whether a process has died.
 func (v *view) isDead(bootID string, now time.Time) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	s := v.seen[bootID]
-	return s != nil && v.over(s, now)
+	return s != nil && v.claimable(s, now)
 }
 
-// over reports whether the lease of a process may be claimed: the process is known to
-// have ended, or the lease has not changed for [Time] while the store was available. A
-// lease that is claimed may be claimed again if that holds for its claimant.
-func (v *view) over(s *sight, now time.Time) bool {
+// claimable reports whether the lease of a process may be claimed. It may if the
+// process is known to have ended, or if the lease has not changed for [Time] while the
+// store was available. A claimed lease may be claimed again if that holds for its
+// claimant.
+func (v *view) claimable(s *observed, now time.Time) bool {
 	for range maxClaims {
-		if s.lease.TakenBy == "" {
+		if s.lease.ClaimedBy == "" {
 			break
 		}
-		if s = v.seen[s.lease.TakenBy]; s == nil {
+		if s = v.seen[s.lease.ClaimedBy]; s == nil {
 			return false
 		}
 	}
-	if s.lease.TakenBy == "" && s.lease.over(v.local) {
+	if s.lease.ClaimedBy == "" && s.lease.hasEnded(v.local) {
 		return true
 	}
 	from := s.at
@@ -134,13 +135,13 @@ func (v *view) over(s *sight, now time.Time) bool {
 	return v.there(now) && now.Sub(from) >= Time
 }
 
-// dead returns the processes that have gone, with the revisions of their leases.
+// dead returns the dead processes, with the revisions of their leases.
 func (v *view) dead(now time.Time) map[string]uint64 {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	dead := make(map[string]uint64)
 	for bootID, s := range v.seen {
-		if v.over(s, now) {
+		if v.claimable(s, now) {
 			dead[bootID] = s.rev
 		}
 	}

@@ -12,8 +12,8 @@ import (
 // workerSchema is the version of the stored form of a [Worker].
 const workerSchema = 1
 
-// Worker is what a process that runs sessions tells of itself for as long as it
-// lives: a part of its [Lease]. Its JSON is camelCase.
+// Worker describes a process that runs sessions, while it lives. It is a part of its
+// [Lease]. Its JSON is camelCase.
 type Worker struct {
 	Schema    int       `json:"schema"`
 	BootID    string    `json:"bootId"`
@@ -35,8 +35,8 @@ type Load struct {
 	Agents          int    `json:"agents"`
 	Capacity        int    `json:"capacity"` // children that may run at once
 	Running         int    `json:"running"`
-	Queued          int    `json:"queued"`  // tasks that wait for a place
-	Serving         bool   `json:"serving"` // takes task requests over NATS
+	Queued          int    `json:"queued"`  // tasks that wait for capacity
+	Serving         bool   `json:"serving"` // accepts task requests over NATS
 }
 
 // Workers returns the processes that run sessions of the workspace now, the
@@ -49,7 +49,7 @@ func (b *Bucket) Workers(ctx context.Context) ([]*Worker, error) {
 	var workers []*Worker
 	for _, e := range entries {
 		l := decode(e.data)
-		if l.BootID == "" || l.NoSessions || l.TakenBy != "" || e.silence > Time || l.over(b.local) { // without an id: of a later version
+		if l.BootID == "" || l.NoSessions || l.ClaimedBy != "" || e.silence > Time || l.hasEnded(b.local) { // without an id: of a later version
 			continue
 		}
 		workers = append(workers, &l.Worker)
@@ -60,20 +60,20 @@ func (b *Bucket) Workers(ctx context.Context) ([]*Worker, error) {
 	return workers, nil
 }
 
-// TakenOver reports whether a process runs that goes on with the sessions of others.
-func (b *Bucket) TakenOver(ctx context.Context) (bool, error) {
+// HasResumer reports whether a running process resumes the sessions of others.
+func (b *Bucket) HasResumer(ctx context.Context) (bool, error) {
 	entries, err := b.entries(ctx)
 	if err != nil {
-		return false, fmt.Errorf("looking for a worker that takes sessions over: %w", err)
+		return false, fmt.Errorf("looking for a worker that resumes sessions: %w", err)
 	}
 	return slices.ContainsFunc(entries, func(e stored) bool {
 		l := decode(e.data)
-		return l.TakesOver && l.TakenBy == "" && e.silence <= Time && !l.over(b.local)
+		return l.Resumes && l.ClaimedBy == "" && e.silence <= Time && !l.hasEnded(b.local)
 	}), nil
 }
 
-// Abandoned reports whether the process of a boot id is known to have ended, and none is
-// there that would end its sessions.
+// Abandoned reports whether the process of a boot id is known to have ended while no
+// worker is left to end its sessions.
 func (b *Bucket) Abandoned(ctx context.Context, bootID string) (bool, error) {
 	data, _, err := b.get(ctx, bootID)
 	if errors.Is(err, errNone) {
@@ -83,7 +83,7 @@ func (b *Bucket) Abandoned(ctx context.Context, bootID string) (bool, error) {
 		return false, fmt.Errorf("looking for the process %s: %w", bootID, err)
 	}
 	l := decode(data)
-	if l.TakenBy != "" || !l.over(b.local) {
+	if l.ClaimedBy != "" || !l.hasEnded(b.local) {
 		return false, nil
 	}
 	workers, err := b.Workers(ctx)

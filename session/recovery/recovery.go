@@ -28,7 +28,7 @@ func (rec *Recovery) Recover(ctx context.Context) (ended int, err error) {
 	if err != nil || len(open) == 0 {
 		return 0, err
 	}
-	if left, err := rec.leases.TakenOver(ctx); left || err != nil {
+	if left, err := rec.leases.HasResumer(ctx); left || err != nil {
 		return 0, err
 	}
 	by, err := lease.Start(ctx, rec.leases, lease.Options{BootID: record.NewID("boot")})

@@ -56,7 +56,7 @@ func (rec *Recovery) Stop(ctx context.Context, id, who string) (_ *record.Record
 	}
 	defer func() { err = errors.Join(err, by.Close(context.WithoutCancel(ctx), false)) }()
 	for {
-		gone, err := by.Gone(ctx, r.BootID)
+		gone, err := by.Claimable(ctx, r.BootID)
 		switch {
 		case err != nil:
 		case gone:

@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	// Time is how long another process must see no sign of a process, with the store
-	// available all the while, before it takes that process for gone. A server keeps
-	// the batch of a silent sender for 10 s. Time is twice as long, so that nothing a
-	// stopped process has begun to send is stored after another has ended its sessions.
+	// Time is how long a process must be silent, while the store is available, before
+	// another considers it dead. A server keeps the batch of a silent sender for 10 s.
+	// Time is twice as long. So nothing that a stopped process has begun to send is
+	// stored after another has ended its sessions.
 	Time = 20 * time.Second
 
 	// Renewal is how often a process gives a sign.
@@ -37,23 +37,23 @@ const BucketName = "AGENT_WORKERS"
 type Lease struct {
 	Worker
 	Machine      string `json:"machine"`                // where PID means something
-	ProcessStart uint64 `json:"processStart,omitempty"` // tells the process from a later one with its PID; 0 means unknown
-	TakesOver    bool   `json:"takesOver,omitempty"`    // it goes on with sessions whose process has gone
-	NoSessions   bool   `json:"noSessions,omitempty"`   // it runs none, and recovers those of others
+	ProcessStart uint64 `json:"processStart,omitempty"` // distinguishes the process from a later one with its PID; 0 means unknown
+	Resumes      bool   `json:"takesOver,omitempty"`    // it resumes sessions of dead processes
+	NoSessions   bool   `json:"noSessions,omitempty"`   // it only recovers the sessions of others
 	Ended        bool   `json:"ended,omitempty"`        // the process has ended, and could not end all of its sessions
-	TakenBy      string `json:"takenBy,omitempty"`      // the boot id of the process that recovers its sessions
+	ClaimedBy    string `json:"takenBy,omitempty"`      // the boot id of the process that recovers its sessions
 }
 
-// over reports whether the lease's process is known to have ended. local: all processes
-// of the bucket are of this machine.
-func (l *Lease) over(local bool) bool {
+// hasEnded reports whether the lease's process is known to have ended. local means that
+// all processes of the bucket are of this machine.
+func (l *Lease) hasEnded(local bool) bool {
 	switch {
 	case l.Ended:
 		return true
 	case l.PID <= 0 || l.Machine == "":
 		return false
 	case l.Machine == machine():
-		return processGone(l.PID, l.ProcessStart)
+		return processEnded(l.PID, l.ProcessStart)
 	}
 	return local && rebooted(l.Machine, machine())
 }
@@ -70,7 +70,7 @@ var (
 	errNone     = errors.New("no such lease")
 )
 
-// table is what is stored of leases, by boot id.
+// table stores leases by boot id.
 type table interface {
 	create(ctx context.Context, bootID string, data []byte) (rev uint64, err error)              // errConflict: there is one
 	update(ctx context.Context, bootID string, data []byte, rev uint64) (next uint64, err error) // errConflict: rev is not stored
@@ -79,11 +79,11 @@ type table interface {
 	watch(ctx context.Context) (changes <-chan change, err error)                                // what is stored, and what changes; until ctx ends
 }
 
-// change is a lease as it was stored.
+// change is one stored version of a lease.
 type change struct {
 	bootID string
 	data   []byte
-	rev    uint64 // 0 means all that was stored at the beginning has come
+	rev    uint64 // 0 means all leases that were stored at the beginning were received
 }
 
 // Bucket holds the leases of a workspace.
@@ -95,7 +95,7 @@ type Bucket struct {
 	entries   func(ctx context.Context) ([]stored, error)
 }
 
-// stored is a lease, as it is listed.
+// stored is a lease in a list.
 type stored struct {
 	data    []byte
 	silence time.Duration // since it was stored, by the clock of the store
@@ -153,7 +153,7 @@ func (t *kvTable) get(ctx context.Context, bootID string) ([]byte, uint64, error
 	return entry.Value(), entry.Revision(), nil
 }
 
-// remove leaves no mark in the lease's place.
+// remove leaves no deletion marker behind.
 func (t *kvTable) remove(ctx context.Context, bootID string, rev uint64) error {
 	stream, err := t.js.Stream(ctx, "KV_"+BucketName)
 	if err != nil {
@@ -170,7 +170,7 @@ func (t *kvTable) watch(ctx context.Context) (<-chan change, error) {
 	changes := make(chan change)
 	go func() {
 		defer close(changes)
-		defer func() { _ = watch.Stop() }() // its connection may be gone, and it with that
+		defer func() { _ = watch.Stop() }() // it fails if the connection is closed
 		for {
 			var c change
 			select {
@@ -205,7 +205,7 @@ func (t *kvTable) entries(ctx context.Context) ([]stored, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = watch.Stop() }() // its connection may be gone, and it with that
+	defer func() { _ = watch.Stop() }() // it fails if the connection is closed
 	var all []stored
 	for {
 		select {
@@ -244,7 +244,7 @@ func (l *Lease) encode() []byte {
 	return data
 }
 
-// decode reads a lease. One of a later version is a lease of which nothing is known.
+// decode reads a lease. A lease of a later version is returned empty.
 func decode(data []byte) Lease {
 	var l Lease
 	if json.Unmarshal(data, &l) != nil {
