@@ -10,17 +10,12 @@ import (
 	"github.com/agentworker/worker/session/record"
 )
 
-// A session that has ended may be resumed: another session goes on with its
-// conversation, its next run. The ids of the runs are that of the first with "-2",
-// "-3" and so on behind it: so each has one next run at most, and who knows the id of
-// one finds the others.
-
-// cutOff is the result of a call of which the log has none, in the conversation of
-// the next run.
+// cutOff is the result of a call without a logged result, in the conversation of the
+// session that resumes the first.
 const cutOff = "[interrupted: the call was cut off, and it is not known what of it was done]"
 
-// Conversation is [Store.Messages] so that a model can go on with it: each call has
-// an outcome.
+// Conversation returns a session's conversation so that a model can resume it: unmasked,
+// and with an outcome for each call. [Reader.Messages] is for people.
 func (rd *Reader) Conversation(ctx context.Context, id string) ([]*log.Message, error) {
 	r, err := rd.index.Get(ctx, id)
 	if err != nil {
@@ -35,10 +30,10 @@ func (rd *Reader) Conversation(ctx context.Context, id string) ([]*log.Message, 
 	return append(before, own...), err
 }
 
-// before returns the conversation that a session goes on with.
+// before returns the conversation that a session continues.
 func (rd *Reader) before(ctx context.Context, r *record.Record, state *log.State) ([]*log.Message, error) {
 	switch {
-	case state.Compacted: // what came before is in the summary
+	case state.Compacted: // the summary has the earlier messages
 	case r.Resumes != "":
 		return rd.Conversation(ctx, r.Resumes)
 	case r.Fork != 0:
@@ -47,7 +42,8 @@ func (rd *Reader) before(ctx context.Context, r *record.Record, state *log.State
 	return nil, nil
 }
 
-// forkedFrom returns the conversation that a session goes on from, by [Record.Fork].
+// forkedFrom returns the part of its parent's conversation that a session continues, by
+// [record.Record.Fork].
 func (rd *Reader) forkedFrom(ctx context.Context, r *record.Record) ([]*log.Message, error) {
 	all, err := rd.Conversation(ctx, r.ParentID)
 	if err != nil {
@@ -68,9 +64,9 @@ func (rd *Reader) forkedFrom(ctx context.Context, r *record.Record) ([]*log.Mess
 	return all[begin:end], nil
 }
 
-// Resumed returns the conversation of a session that was taken over, as its model goes
-// on with it, and which message of it is the task. Its last message is that of the step in
-// which it was cut off, if there is one.
+// Resumed returns the conversation of a claimed session for its model, and the index of the
+// task in it. If the session was cut off in a step, the message of this step is the last
+// one.
 func (rd *Reader) Resumed(ctx context.Context, r *record.Record, st *log.State) (messages []*log.Message, task int, err error) {
 	own := st.Completed(log.Repeat)
 	if st.Step() != nil {

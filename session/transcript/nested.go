@@ -9,11 +9,11 @@ import (
 	"github.com/agentworker/worker/session/record"
 )
 
-// maxNested is how many sessions nest in a transcript with their messages, those within
-// others not counted.
+// maxNested is how many nested sessions a transcript has with their messages. Those nested
+// in others do not count.
 const maxNested = 100
 
-// nest adds to the messages of a session those that their calls have made.
+// nest adds to a session's messages the nested sessions that their calls have made.
 func (rd *Reader) nest(ctx context.Context, r *record.Record, messages []*log.Message) error {
 	byID := make(map[string]*log.Message)
 	for _, m := range messages {

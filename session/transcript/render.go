@@ -12,7 +12,7 @@ import (
 	"github.com/agentworker/worker/session/record"
 )
 
-// Transcript returns a message as text for people.
+// Text returns a message as text for people.
 func Text(m *log.Message) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "--- %s\n", m.Role)
@@ -43,9 +43,9 @@ func resultWord(r model.ToolResult) string {
 	return "result"
 }
 
-// Markdown returns a transcript as Markdown whose structure is its own, whatever
-// the messages say: texts are quoted, so that what they leave open ends with
-// the quotation, and what is not Markdown stands in fences longer than any in it.
+// Markdown returns a transcript as Markdown. The messages can't change its structure: texts
+// are quoted, so an open construct in one ends with its quotation. All else is in fences,
+// each longer than any fence in it.
 func Markdown(r *record.Record, messages []*log.Message) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Session %s\n\n", termtext.Code(r.ID))

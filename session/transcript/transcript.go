@@ -11,10 +11,10 @@ import (
 	"github.com/agentworker/worker/session/record"
 )
 
-// Messages returns the conversation of a session, the oldest message first. That of
-// one that resumes another begins with the other's, as far as it is still stored. Its
-// messages have the sessions that nest in them ([Message.Nested]). They are what people and
-// other programs are shown: masked. [Store.Conversation] has the whole.
+// Messages returns a session's conversation as people and other programs see it, the oldest
+// message first: masked. If the session resumes another one, the other's conversation comes
+// first, if it is still stored. The messages have the sessions that nest in them
+// ([log.Message.Nested]). [Reader.Conversation] masks nothing.
 func (rd *Reader) Messages(ctx context.Context, id string) ([]*log.Message, error) {
 	if !event.ValidID(id) {
 		return nil, &record.NotFoundError{What: "session", ID: id}
@@ -40,8 +40,9 @@ func (rd *Reader) Messages(ctx context.Context, id string) ([]*log.Message, erro
 	return log.Mask(append(before, state.Messages...)), nil
 }
 
-// LastAnswer returns the answer of the last turn of a session, as its caller gets it: the
-// result, where the agent's answers are checked. Nothing of it is masked. A session without an answer is an error.
+// LastAnswer returns the answer of a session's last turn, unmasked, as its caller gets it.
+// It is the result if the agent's answers are checked. A session without an answer is an
+// error.
 func (rd *Reader) LastAnswer(ctx context.Context, r *record.Record) (string, error) {
 	turn, err := rd.LastTurn(ctx, r)
 	switch {
@@ -49,13 +50,13 @@ func (rd *Reader) LastAnswer(ctx context.Context, r *record.Record) (string, err
 		return "", fmt.Errorf("reading the answer of session %s: %w", r.ID, err)
 	case turn == nil:
 		return "", fmt.Errorf("reading the answer of session %s: it is not stored", r.ID)
-	case turn.Message.Text == "": // its place is known, but the place is empty
+	case turn.Message.Text == "": // the event is stored, but without its content
 		return "", fmt.Errorf("reading the answer of session %s: it is not stored any more", r.ID)
 	}
 	return turn.Message.Text, nil
 }
 
-// lastTurn returns the end of the last turn of a session, whole; nil means none is stored.
+// LastTurn returns the end of a session's last turn, unmasked; nil means none is stored.
 func (rd *Reader) LastTurn(ctx context.Context, r *record.Record) (*event.TurnComplete, error) {
 	turn, err := rd.shownTurn(ctx, r)
 	if err != nil || turn == nil || !secrets.Masked(turn.Message.Text) {
@@ -68,7 +69,7 @@ func (rd *Reader) LastTurn(ctx context.Context, r *record.Record) (*event.TurnCo
 	return turn, err
 }
 
-// lastShownTurn is lastTurn as its event has it.
+// shownTurn is LastTurn as the event has it, which may be masked.
 func (rd *Reader) shownTurn(ctx context.Context, r *record.Record) (*event.TurnComplete, error) {
 	d, err := rd.bus.Last(ctx, r.Path, event.TurnComplete{}.Type())
 	if err != nil || d.Seq == 0 {
