@@ -1,5 +1,5 @@
-// Package outcome says how sessions ended: as the XML element that a caller's model reads,
-// and as the message that tells a parent of the end of a child in the background.
+// Package outcome renders how sessions ended. It makes the XML element for a caller's
+// model, and the message that tells a parent that a child in the background has ended.
 package outcome
 
 import (
@@ -9,8 +9,8 @@ import (
 
 // Notices makes the messages that tell parents of the ends of their children.
 type Notices struct {
-	// EndNotes adds to each message what a worker knows of the end. It is set before anything
-	// is recovered; nil adds nothing.
+	// EndNotes adds to each message what a worker knows of the end. Set it before sessions
+	// are recovered; nil adds nothing.
 	EndNotes EndNotes
 
 	index       *index.Index

@@ -10,17 +10,16 @@ import (
 	"github.com/agentworker/worker/session/record"
 )
 
-// EndNotes returns what a worker has to say of the end of a session, as it stands behind
-// what the session says: all but the outcome itself. answer is empty unless it has
-// completed.
+// EndNotes returns what a worker adds to the message about a session's end. It follows the
+// session's own text, and does not repeat the outcome. answer is empty unless the session
+// has completed.
 type EndNotes func(r *record.Record, answer string) string
 
-// Notice is the message to a session that tells of the end of one that ran in its
-// background.
+// Notice is the message that tells a session of the end of one in its background.
 type Notice struct{ ID, Text string }
 
-// Untold returns the messages that tell a session of the ends of its children in the
-// background, as far as its log does not have them.
+// Missing returns the notices about a session's ended background children that its log
+// lacks.
 func (n *Notices) Missing(ctx context.Context, r *record.Record, state *log.State) (notices []Notice, err error) {
 	below, err := n.index.Tree(ctx, r.Path)
 	if err != nil {
@@ -41,8 +40,8 @@ func (n *Notices) Missing(ctx context.Context, r *record.Record, state *log.Stat
 	return notices, nil
 }
 
-// tellEnds adds to the log of a session that is ended in place of its process what
-// that has not told it of the ends of its children in the background.
+// AppendTo adds to a session's log the notices that it lacks. It is for a session that
+// another process ends.
 func (n *Notices) AppendTo(ctx context.Context, p *eventbus.Publisher, state *log.State, r *record.Record) error {
 	notices, err := n.Missing(ctx, r, state)
 	if err != nil {
@@ -56,7 +55,7 @@ func (n *Notices) AppendTo(ctx context.Context, p *eventbus.Publisher, state *lo
 	return nil
 }
 
-// endText is the message that tells of the end of a session; empty means none is needed.
+// endText returns the message about the end of a session; empty means none is needed.
 func (n *Notices) endText(ctx context.Context, r *record.Record) (string, error) {
 	element, text, answer := "task_error", "", ""
 	if r.Status != record.Completed {
