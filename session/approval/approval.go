@@ -9,8 +9,8 @@ import (
 	"github.com/agentworker/worker/session/record"
 )
 
-// Approval is a tool call that waits for an answer, or has got one, as it is
-// stored. Its JSON is camelCase.
+// Approval is the stored form of a tool call that waits for an answer or has one. Its JSON
+// is camelCase.
 type Approval struct {
 	Schema         int        `json:"schema"`
 	ID             string     `json:"id"`
@@ -20,14 +20,13 @@ type Approval struct {
 	ToolCallID     string     `json:"toolCallId"`
 	Tool           string     `json:"tool"`
 	Arguments      string     `json:"arguments"`      // JSON, as the model wrote it
-	Patterns       []string   `json:"patterns"`       // what the call wants, as rules see it
+	Patterns       []string   `json:"patterns"`       // what the call needs, as rules see it
 	AlwaysPatterns []string   `json:"alwaysPatterns"` // what "always" would allow from now on
-	Reason         string     `json:"reason"`         // why it is asked about
+	Reason         string     `json:"reason"`         // why somebody is asked
 	CreatedAt      time.Time  `json:"createdAt"`
-	ExpiresAt      time.Time  `json:"expiresAt"` // then nobody's answer is a denial
+	ExpiresAt      time.Time  `json:"expiresAt"` // without an answer by then, the call is denied
 
-	// SecondPerson is why not everybody may approve the call; nil means everybody may who
-	// answers.
+	// SecondPerson says why not everybody may approve the call; nil means everybody may.
 	SecondPerson *SecondPerson `json:"secondPerson,omitempty"`
 
 	// The answer. Outcome is empty until somebody answers.
@@ -35,7 +34,7 @@ type Approval struct {
 	Always     bool                  `json:"always,omitempty"`
 	Feedback   string                `json:"feedback,omitempty"` // what the model is told
 	AnsweredBy string                `json:"answeredBy,omitempty"`
-	AnsweredAs record.Person         `json:"answeredAs,omitempty"` // as whom; empty means nobody who can be told apart
+	AnsweredAs record.Person         `json:"answeredAs,omitempty"` // the person who answered; empty means unknown
 	AnsweredAt time.Time             `json:"answeredAt,omitzero"`
 }
 
@@ -56,11 +55,11 @@ const (
 type Answer struct {
 	Verdict  Verdict
 	Feedback string        // with DenyCall: what the model is told
-	By       string        // who answers, for people
-	As       record.Person // as whom: see [SecondPerson]. Empty means it can't be told
+	By       string        // names the person, for people
+	As       record.Person // the person: see [SecondPerson]. Empty means unknown
 }
 
-// Outcome is how an approval ends by the answer.
+// Outcome returns how the answer ends an approval.
 func (a Answer) Outcome() event.ApprovalOutcome {
 	if a.Verdict == DenyCall {
 		return event.Denied
@@ -68,11 +67,11 @@ func (a Answer) Outcome() event.ApprovalOutcome {
 	return event.Approved
 }
 
-// ErrNoAlways is the error of an answer "always" to a call that no rule of its
-// tool would let through from then on.
-var ErrNoAlways = errors.New("no rule for calls like it would let it through, so there is no \"always\": approve this call alone, or edit permissions.jsonc")
+// ErrNoAlways is returned for an answer "always" to a call that no rule of its tool could
+// allow from then on.
+var ErrNoAlways = errors.New("no rule for calls like it would let it through, so there is no \"always\": approve only this call, or edit permissions.jsonc")
 
-// AnsweredError tells that an approval had its answer already.
+// AnsweredError says that an approval already had an answer.
 type AnsweredError struct{ Approval *Approval }
 
 func (e *AnsweredError) Error() string {

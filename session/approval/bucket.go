@@ -15,12 +15,13 @@ import (
 	"github.com/agentworker/worker/session/record"
 )
 
-// Approvals returns the approvals that wait for an answer, the oldest first.
+// Pending returns the approvals that wait for an answer, the oldest first.
 func (b *Bucket) Pending(ctx context.Context) ([]*Approval, error) {
 	all, err := b.All(ctx)
 	return slices.DeleteFunc(all, func(a *Approval) bool { return !a.Pending() }), err
 }
 
+// All returns all approvals that are kept, the oldest first.
 func (b *Bucket) All(ctx context.Context) ([]*Approval, error) {
 	entries, err := b.index.Entries(ctx, b.kv)
 	if err != nil {
@@ -40,9 +41,9 @@ func (b *Bucket) All(ctx context.Context) ([]*Approval, error) {
 	return all, nil
 }
 
-// Approval returns the approval of an id, waiting or not, or [ErrNotFound]. The
-// beginning of an id is enough if only one begins with it; else the error is
-// [ErrAmbiguous].
+// Get returns the approval of an id, waiting or not, or [record.ErrNotFound]. The beginning
+// of an id is enough if only one id begins with it; otherwise the error is
+// [record.ErrAmbiguous].
 func (b *Bucket) Get(ctx context.Context, id string) (*Approval, error) {
 	if !event.ValidID(id) {
 		return nil, &record.NotFoundError{What: "approval", ID: id}
@@ -54,10 +55,10 @@ func (b *Bucket) Get(ctx context.Context, id string) (*Approval, error) {
 	return record.Find(all, id, "approval", func(a *Approval) string { return a.ID })
 }
 
-// Answer answers a waiting approval and returns it as answered. The first answer counts: for any later one, and for an
-// approval that has expired or was cancelled, the error is an [*AnsweredError].
-// ErrNotFound and ErrAmbiguous are as for [Store.Approval]; with [ErrNoAlways], and with a
-// [*SecondPersonError], the call still waits.
+// Answer answers a waiting approval and returns the answered one. Only the first answer
+// counts. For a later one, and for an approval that has expired or was cancelled, the error
+// is an [*AnsweredError]. For an id it is [record.ErrNotFound] or [record.ErrAmbiguous], as
+// in [Bucket.Get]. After [ErrNoAlways] and a [*SecondPersonError] the call still waits.
 func (b *Bucket) Answer(ctx context.Context, id string, answer Answer) (*Approval, error) {
 	a, err := b.Get(ctx, id)
 	if err != nil {
@@ -66,7 +67,7 @@ func (b *Bucket) Answer(ctx context.Context, id string, answer Answer) (*Approva
 	if answer.Verdict == ApproveAlways && a.Pending() && len(a.AlwaysPatterns) == 0 {
 		return nil, fmt.Errorf("approval %s: %w", a.ID, ErrNoAlways)
 	}
-	if answer.As == record.TheRules { // these do not answer in this way
+	if answer.As == record.TheRules { // rules do not answer in this way
 		answer.As = record.Unknown
 	}
 	won, first, err := b.Resolve(ctx, a.ID, answer.Outcome(), answer)
@@ -76,9 +77,9 @@ func (b *Bucket) Answer(ctx context.Context, id string, answer Answer) (*Approva
 	return won, err
 }
 
-// Resolve stores an answer unless one is stored already, and returns the approval
-// with the one that counts. first: that is this one. The id is a whole one. The error is a
-// [*SecondPersonError] where somebody else has to approve the call: it still waits.
+// Resolve stores an answer unless there is one, and returns the approval with the answer
+// that counts. first reports that it is this one. The id must be complete. The error is a
+// [*SecondPersonError] if somebody else has to approve the call: it still waits.
 func (b *Bucket) Resolve(ctx context.Context, id string, outcome event.ApprovalOutcome, answer Answer) (a *Approval, first bool, err error) {
 	for {
 		entry, err := b.kv.Get(ctx, b.index.Key(id))
@@ -111,7 +112,7 @@ func (b *Bucket) Resolve(ctx context.Context, id string, outcome event.ApprovalO
 	}
 }
 
-// OpenApproval stores an approval that waits for an answer. It sets its schema.
+// Open stores an approval that waits for an answer. It sets the approval's schema.
 func (b *Bucket) Open(ctx context.Context, a *Approval) error {
 	a.Schema = record.Schema
 	data, err := json.Marshal(a)
@@ -124,8 +125,8 @@ func (b *Bucket) Open(ctx context.Context, a *Approval) error {
 	return nil
 }
 
-// AwaitAnswer returns the approval of an id, a whole one, once it has its answer. An
-// error is that of the store, or the cause of the end of ctx.
+// Await returns the approval of an id once it has its answer. The id must be complete. An
+// error comes from the store, or is the cause of the end of ctx.
 func (b *Bucket) Await(ctx context.Context, id string) (*Approval, error) {
 	watch, err := b.kv.Watch(ctx, b.index.Key(id))
 	if err != nil {
@@ -154,7 +155,7 @@ func (b *Bucket) Await(ctx context.Context, id string) (*Approval, error) {
 	}
 }
 
-// purgeApproval removes an approval without a trace.
+// Purge removes an approval without a trace.
 func (b *Bucket) Purge(ctx context.Context, id string) error {
 	stream, err := b.bus.JetStream().Stream(ctx, "KV_"+BucketName)
 	if err != nil {

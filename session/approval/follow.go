@@ -11,12 +11,11 @@ import (
 	"github.com/agentworker/worker/eventbus/event"
 )
 
-// FollowNew returns the stream of the session at the end of path from now on.
-// It begins with the questions that wait for an answer, of the session and of
-// all below it. Then comes each event after since, the newest sequence number
-// at the time of the call, without gap or duplicate. It ends after the
-// session's session_end, or at once if that is stored already. An error is its
-// last value.
+// FollowNew returns the stream of the session at the end of path from now on. It begins
+// with the questions of the session, and of all below it, that wait for an answer. Then
+// comes each event after since, the newest sequence number at the time of the call, without
+// gap or duplicate. It ends after the session's session_end, or immediately if that is
+// stored already. An error is its last value.
 func (b *Bucket) FollowNew(ctx context.Context, path event.Path) (since uint64, stream iter.Seq2[eventbus.Delivery, error], err error) {
 	// A question that is pending after now was asked at or before it, or its
 	// event is a new one.
@@ -49,8 +48,8 @@ func (b *Bucket) FollowNew(ctx context.Context, path event.Path) (since uint64, 
 	}, nil
 }
 
-// pendingQuestions returns the events of the approvals that wait, as the stream
-// of path's session shows them, up to a sequence number.
+// pendingQuestions returns the events of the approvals that wait, up to a sequence number,
+// as the stream of path's session shows them.
 func (b *Bucket) pendingQuestions(ctx context.Context, path event.Path, upTo uint64) ([]eventbus.Delivery, error) {
 	pending, err := b.Pending(ctx)
 	if err != nil {
@@ -83,8 +82,8 @@ func (b *Bucket) pendingQuestions(ctx context.Context, path event.Path, upTo uin
 	return found, nil
 }
 
-// approvalOf returns the id of the approval that an event requires, in whatever
-// envelopes; empty means it requires none.
+// approvalOf returns the id of the approval that an event requires, in whatever envelopes;
+// empty means it requires none.
 func approvalOf(d eventbus.Delivery) (string, error) {
 	_, ev, err := d.Event()
 	if err != nil {

@@ -10,20 +10,19 @@ import (
 	"github.com/agentworker/worker/session/record"
 )
 
-// SecondPerson says that a call has to be approved by somebody else than those who have
-// asked for the work.
+// SecondPerson says that somebody must approve a call who has not asked for the work.
 type SecondPerson struct {
 	Rule    string          `json:"rule"`    // of the policy, with its place
-	AskedBy []record.Person `json:"askedBy"` // who may not approve. Empty, or with one who is not known: nobody may
+	AskedBy []record.Person `json:"askedBy"` // they may not approve. Empty, or with somebody unknown: nobody may
 }
 
-// Nobody reports whether nobody may approve the call: it is not known who has asked.
+// Nobody reports whether nobody may approve the call, because it is unknown who asked.
 func (sp *SecondPerson) Nobody() bool {
 	return len(sp.AskedBy) == 0 || slices.ContainsFunc(sp.AskedBy, func(p record.Person) bool { return !p.Named() })
 }
 
-// Admits returns a [*SecondPersonError] if a person may not approve the call. On nil everybody
-// may.
+// Admits returns a [*SecondPersonError] if a person may not approve the call. If sp is nil,
+// everybody may.
 func (sp *SecondPerson) Admits(p record.Person) error {
 	if sp == nil || p.Named() && !sp.Nobody() && !slices.Contains(sp.AskedBy, p) {
 		return nil
@@ -50,20 +49,20 @@ func (sp *SecondPerson) Text() string {
 	return fmt.Sprintf("A second person has to approve it: not %s, who has asked for the work; %s.", strings.Join(names, " or "), who)
 }
 
-// SecondPersonError tells that somebody may not approve a call, and who may.
+// SecondPersonError says that somebody may not approve a call, and who may.
 type SecondPersonError struct {
 	SecondPerson *SecondPerson
-	Person       record.Person // who was refused
+	Person       record.Person // the one who was refused
 }
 
 func (e *SecondPersonError) Error() string {
 	return fmt.Sprintf("%s may not approve this call by the policy's rule %s. %s", e.Person, e.SecondPerson.Rule, e.SecondPerson.Text())
 }
 
-// AskedBy returns who has asked for what the session at the end of a path does: who has
-// begun it, or a session above it, and who has told these what to do since. Of records that
-// do not say it, [Unknown]. known is a record that is newer than what is stored; nil means
-// there is none.
+// AskedBy returns everybody who has asked for the work of the session at the end of path.
+// They have begun the session or one above it, or given one of them further orders. If the
+// root's record names nobody, they include [record.Unknown]. known returns a newer record
+// than the stored one, if there is one; nil means there is none.
 func (b *Bucket) AskedBy(ctx context.Context, path event.Path, known func(id string) (record.Record, bool)) ([]record.Person, error) {
 	var people []record.Person
 	for i, hop := range path {
@@ -74,7 +73,7 @@ func (b *Bucket) AskedBy(ctx context.Context, path event.Path, known func(id str
 		if !ok {
 			stored, err := b.index.Get(ctx, hop.SessionID)
 			if err != nil {
-				return nil, fmt.Errorf("who has asked for session %s: %w", hop.SessionID, err)
+				return nil, fmt.Errorf("looking up the requesters of session %s: %w", hop.SessionID, err)
 			}
 			r = *stored
 		}
