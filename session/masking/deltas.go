@@ -5,9 +5,10 @@ import (
 	"github.com/agentworker/worker/internal/secrets"
 )
 
-// Deltas masks a message as the model says it. Joined, the deltas of its events are the mask
-// of its text, and of its reasoning; their offsets count what is shown. What may be the
-// beginning of a credential comes with a later delta, or with the last ones ([Deltas.End]).
+// Deltas masks a message while the model says it. The deltas of its events together are the
+// mask of its text, and of its reasoning. Their offsets count what is shown. If something
+// may be the beginning of a credential, it comes with a later delta, or with the last ones
+// ([Deltas.End]).
 type Deltas struct {
 	text, reasoning stream
 }

@@ -21,8 +21,8 @@ const mark = "[masked: GitHub]"
 // key has the form of one of GitHub's.
 var key = "gh" + "p_" + strings.Repeat("a1B2c3D4", 5)[:36]
 
-// own are the fields that have no words of a model, a tool, a file or a provider: ids,
-// names of agents, models, statuses and limits, hashes, and who has done something.
+// own are the fields without words of a model, a tool, a file or a provider. They are ids,
+// names of agents, models, statuses and limits, hashes, and the names of people.
 var own = []string{
 	"SessionID", "AgentType", "ParentID", "ParentMessageID", "MessageID", "ToolCallID", "ApprovalID", "BootID", "ID",
 	"Agent", "Agents", "Added", "Changed", "Removed", "Model", "Name", "Before", "After", "Status", "Outcome", "Code", "Limit", "Reason of Retry", "Cost", "Used", "Max",
@@ -55,8 +55,8 @@ func fill(v reflect.Value, field, of string) {
 	}
 }
 
-// TestEvent: whatever event has a key, wherever it has one, is shown without. What had none
-// is the same event.
+// TestEvent: every event with a key, in any field, is shown without it. Others stay the
+// same.
 func TestEvent(t *testing.T) {
 	source, err := os.ReadFile("../../eventbus/event/types.go")
 	if err != nil {
@@ -95,8 +95,8 @@ func TestEvent(t *testing.T) {
 	}
 }
 
-// TestDeltas: joined, the deltas are the mask of what was said, and their offsets say where
-// they begin.
+// TestDeltas: the deltas together are the mask of what was said, and have the right
+// offsets.
 func TestDeltas(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"a ", key, key[:9], "\n", ".", "é"}), 1, 8).Draw(t, "text"), "")
@@ -133,7 +133,7 @@ func TestDeltas(t *testing.T) {
 	})
 }
 
-// TestAlways: no rule is made of what nobody was shown.
+// TestAlways: no rule is made of what nobody has seen.
 func TestAlways(t *testing.T) {
 	if got := masking.Always([]string{"make *", "curl -H " + key}); got != nil {
 		t.Errorf("%q", got)

@@ -7,7 +7,7 @@ import (
 	"github.com/agentworker/worker/model"
 )
 
-// Message masks a message of a conversation: what was said and thought, calls and results.
+// Message masks a message of a conversation: text, reasoning, calls and results.
 func Message(m *model.Message) {
 	m.Text = secrets.Mask(m.Text)
 	m.Reasoning = slices.Clone(m.Reasoning)
