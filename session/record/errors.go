@@ -12,11 +12,10 @@ import (
 // ErrEnded is returned for a change of a session that has ended.
 var ErrEnded = errors.New("the session has ended")
 
-// ErrResumed is returned for a session that somebody else has resumed.
+// ErrResumed is returned for a session that somebody else has already resumed.
 var ErrResumed = errors.New("it was resumed already")
 
-// EndedError tells that the session to stop had ended before. It is an
-// [ErrEnded].
+// EndedError says that the session had already ended. It is an [ErrEnded].
 type EndedError struct{ Record *Record }
 
 func (e *EndedError) Error() string {
@@ -30,7 +29,7 @@ func (e *EndedError) Is(target error) bool { return target == ErrEnded }
 // ErrNotFound is returned for a session or an approval that is not stored.
 var ErrNotFound = errors.New("not found")
 
-// ErrAmbiguous is returned for a part of an id that several ids begin with.
+// ErrAmbiguous is returned for the beginning of several ids.
 var ErrAmbiguous = errors.New("give more of the id")
 
 // NotFoundError is an [ErrNotFound] that says what is not stored.
@@ -46,7 +45,7 @@ func (e *NotFoundError) Error() string {
 // Is reports whether target is [ErrNotFound].
 func (e *NotFoundError) Is(target error) bool { return target == ErrNotFound }
 
-// byPrefix returns the item whose id is prefix, or alone begins with it.
+// Find returns the item whose id is prefix, or else the only one whose id begins with it.
 func Find[T any](items []T, prefix, what string, id func(T) string) (none T, _ error) {
 	var found []T
 	for _, item := range items {

@@ -7,8 +7,8 @@ import (
 // idDigits are the digits of an id: 5 bits each.
 const idDigits = "abcdefghijklmnopqrstuvwxyz234567"
 
-// NewID returns an id of 80 random bits that can stand in a subject, a path
-// and a URL, with a prefix that says what it is.
+// NewID returns an id of 80 random bits for subjects, paths and URLs. Its prefix names what
+// the id is for.
 func NewID(prefix string) string {
 	var digits [16]byte
 	_, _ = rand.Read(digits[:]) // it never fails

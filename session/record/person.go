@@ -6,28 +6,30 @@ import (
 	"strings"
 )
 
-// Person is somebody who can be told apart from others: who has asked for what a session
-// does, or answers a call that waits. Empty means nobody who can.
+// Person is somebody who asks for a session's work, or answers its calls. The text tells
+// one person from another; empty means that this is impossible.
 type Person string
 
 const (
-	// Owner is whoever reaches the worker's own files: the user who runs it, in a terminal, an
-	// editor, a host on stdin or with the token of the state folder.
+	// Owner is whoever reaches the worker's own files. That is the user who runs it: in a
+	// terminal, in an editor, through a host on stdin, or with the token of the state
+	// folder.
 	Owner Person = "owner"
 
-	// Unknown is a caller of whom it is not known who it is, as a client of NATS.
+	// Unknown is a caller whose identity is unknown, such as a client of NATS.
 	Unknown Person = "unknown"
 
-	// NoPerson is the model of a session, for which those count who have asked for that.
+	// NoPerson is the model of a session. The people who asked for that session count
+	// instead.
 	NoPerson Person = "model"
 
-	// TheRules are those that allow a call by now which they had asked about.
+	// TheRules are rules that now allow a call, after they asked about it.
 	TheRules Person = "rules"
 )
 
 const tokenPrefix = "token:"
 
-// TokenPerson is who has the named token.
+// TokenPerson returns the person with the named token.
 func TokenPerson(name string) Person { return Person(tokenPrefix + name) }
 
 // Named reports whether the person can be told apart from others.
@@ -46,8 +48,8 @@ func (p Person) String() string {
 	return "somebody who is not known"
 }
 
-// AddPerson adds a person to those who have asked for something, unless it is among them.
-// The result shares nothing with people.
+// AddPerson adds a person to people, unless it is among them. The result shares nothing
+// with people.
 func AddPerson(people []Person, p Person) []Person {
 	if p == NoPerson || slices.Contains(people, p) {
 		return people

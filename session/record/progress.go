@@ -7,7 +7,7 @@ import (
 	"github.com/agentworker/worker/internal/termtext"
 )
 
-// Progress is how far a session has come, by its own list of what is to be done.
+// Progress is how far a session has come with its own todo list.
 type Progress struct {
 	Done    int    `json:"done"`
 	Total   int    `json:"total"`

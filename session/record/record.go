@@ -24,14 +24,14 @@ type Record struct {
 	ParentID        string          `json:"parentId,omitempty"`
 	ParentMessageID string          `json:"parentMessageId,omitempty"` // the message whose tool call made this session
 	Path            event.Path      `json:"path"`                      // from the root down to this session
-	Agent           string          `json:"agent,omitempty"`           // empty means it stands for a caller
-	AskedBy         []Person        `json:"askedBy,omitempty"`         // who has begun it, where that is no session, and who else has told it what to do
+	Agent           string          `json:"agent,omitempty"`           // empty means the session represents a caller
+	AskedBy         []Person        `json:"askedBy,omitempty"`         // people who have begun it or told it what to do; no sessions
 	Label           string          `json:"label,omitempty"`           // names it in lists
-	Metadata        json.RawMessage `json:"metadata,omitempty"`        // of who has called it: a JSON object
-	Warnings        []string        `json:"warnings,omitempty"`        // what is not as it was asked for
+	Metadata        json.RawMessage `json:"metadata,omitempty"`        // a JSON object of the caller
+	Warnings        []string        `json:"warnings,omitempty"`        // differences from what was asked for
 	Description     string          `json:"description,omitempty"`
 	Traceparent     string          `json:"traceparent,omitempty"` // of the caller's trace, as W3C Trace Context has it
-	Role            string          `json:"role,omitempty"`        // as what it works, as its caller has said while it ran
+	Role            string          `json:"role,omitempty"`        // its current role, as its caller has set it while it ran
 	Model           string          `json:"model,omitempty"`
 	Status          Status          `json:"status"`
 	Error           string          `json:"error,omitempty"` // why it has not completed
@@ -41,39 +41,39 @@ type Record struct {
 	CreatedAt       time.Time       `json:"createdAt"`
 	StartedAt       time.Time       `json:"startedAt,omitzero"`
 	EndedAt         time.Time       `json:"endedAt,omitzero"`
-	BootID          string          `json:"bootId"`                 // the process that runs it, or has taken it over
-	EndedBy         string          `json:"endedBy,omitempty"`      // the process that has ended it in place of that one
+	BootID          string          `json:"bootId"`                 // the process that runs it, or has claimed it
+	EndedBy         string          `json:"endedBy,omitempty"`      // the other process that has ended it, if one has
 	Pause           *Pause          `json:"pause,omitempty"`        // it runs, and waits for a provider; nil means it does not
-	Stalled         bool            `json:"stalled,omitempty"`      // it runs, and nothing has happened for long
+	Stalled         bool            `json:"stalled,omitempty"`      // it runs, and nothing has happened for a long time
 	Closed          bool            `json:"closed"`                 // its stream has its session_end
-	Takeovers       int             `json:"takeovers,omitempty"`    // how often another process has gone on with it
+	Takeovers       int             `json:"takeovers,omitempty"`    // how often another process has claimed it
 	Worktree        *Worktree       `json:"worktree,omitempty"`     // nil means it works in the workspace
-	Detached        bool            `json:"detached,omitempty"`     // it goes on when its parent ends
-	Cleanup         bool            `json:"cleanup,omitempty"`      // it is deleted once its result was delivered: see [Store.CleanUp]
-	Background      bool            `json:"background,omitempty"`   // its parent is told of its end by a message
-	Resumes         string          `json:"resumes,omitempty"`      // the session whose conversation this one goes on with
+	Detached        bool            `json:"detached,omitempty"`     // it continues when its parent ends
+	Cleanup         bool            `json:"cleanup,omitempty"`      // it is deleted after delivery of its result: see the package retention
+	Background      bool            `json:"background,omitempty"`   // a message tells its parent of its end
+	Resumes         string          `json:"resumes,omitempty"`      // the session whose conversation this one continues
 	Policy          string          `json:"policy,omitempty"`       // the hash of the policy that it began under; empty means there was none
-	Resident        string          `json:"residentFile,omitempty"` // stands before its prompt: relative to the workspace, or absolute
+	Resident        string          `json:"residentFile,omitempty"` // the file that precedes its prompt: relative to the workspace, or absolute
 	Todo            *Progress       `json:"todo,omitempty"`         // by its own list; nil means it keeps none
 	Work            Work            `json:"work,omitzero"`          // zero means nothing was done
 
-	// Nested says that the session's transcript nests in that of its parent: once it has
+	// Nested says that the session's transcript nests in that of its parent. Once it has
 	// ended, lists leave it out unless they are asked for it.
 	Nested bool `json:"nested,omitempty"`
 
 	// Fork is how many turns of its parent's conversation, up to ParentMessageID, the
-	// session goes on from; -1: all. 0 means none.
+	// session continues; -1 means all, 0 means none.
 	Fork int `json:"fork,omitempty"`
 }
 
-// Pause is why a session waits, and until when. It is not changed: a record gets
-// another one.
+// Pause is why a session waits, and until when. It is immutable: to change it, a record
+// gets another one.
 type Pause struct {
 	Until  time.Time `json:"until"`
 	Reason string    `json:"reason"`
 }
 
-// Duration is how long the session has run up to its end, or up to now.
+// Duration returns how long the session has run, up to its end or up to now.
 func (r *Record) Duration(now time.Time) time.Duration {
 	if r.StartedAt.IsZero() {
 		return 0
@@ -84,9 +84,8 @@ func (r *Record) Duration(now time.Time) time.Duration {
 	return max(0, now.Sub(r.StartedAt)) // the machine's clock may have been set back
 }
 
-// Transition is the one place where a session's state changes: to another one, at
-// now, and with why where that is an end. An ended session keeps its state:
-// [ErrEnded].
+// Transition changes the state of a session at now. All changes go through it. why is the
+// error of an end. An ended session keeps its state: [ErrEnded].
 func (r *Record) Transition(to Status, why error, now time.Time) error {
 	switch {
 	case r.Status.Ended():
@@ -107,7 +106,7 @@ func (r *Record) Transition(to Status, why error, now time.Time) error {
 	return nil
 }
 
-// End ends the session, whatever its state. why nil: as it should.
+// End ends the session, whatever its state. why nil means that it ends without an error.
 func (r *Record) End(as Status, why error, now time.Time) {
 	r.Status, r.EndedAt, r.Error, r.Stalled, r.Pause = as, now, "", false, nil
 	if why != nil {
@@ -118,7 +117,7 @@ func (r *Record) End(as Status, why error, now time.Time) {
 // maxDescription bounds a description that is made of an objective, in characters.
 const maxDescription = 200
 
-// Assign notes another assignment: its objective takes the place of label and description.
+// Assign notes another assignment: its objective replaces label and description.
 func (r *Record) Assign(a event.AssignmentChanged) {
 	if a.Objective != "" {
 		r.Description, r.Label = termtext.OneLine(secrets.Mask(a.Objective), maxDescription), ""
@@ -128,7 +127,7 @@ func (r *Record) Assign(a event.AssignmentChanged) {
 	}
 }
 
-// StartEvent is the first event of a session.
+// StartEvent returns the first event of the session.
 func (r *Record) StartEvent() event.SessionStart {
 	return event.SessionStart{
 		SessionID: r.ID, AgentType: r.Agent, ParentID: r.ParentID, ParentMessageID: r.ParentMessageID,
@@ -136,7 +135,8 @@ func (r *Record) StartEvent() event.SessionStart {
 	}
 }
 
-// Archived reports whether the session ended at least after ago. after 0: never.
+// Archived reports whether at least after has passed since the session's end. after 0 means
+// never.
 func (r *Record) Archived(after time.Duration, now time.Time) bool {
 	return after > 0 && r.Status.Ended() && now.Sub(r.EndedAt) >= after
 }

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// parseRun returns the id of the first run of a session, and which run an id is of.
+// parseID returns the id of the original session, and the number of the id in its
+// conversation.
 func parseID(id string) (first string, run int) {
 	if i := strings.LastIndexByte(id, '-'); i > 0 {
 		if n, err := strconv.Atoi(id[i+1:]); err == nil && n > 1 && id[i+1] != '0' {
@@ -16,28 +17,28 @@ func parseID(id string) (first string, run int) {
 	return id, 1
 }
 
-// NextRun returns the id of the session that goes on with the conversation of
-// another one, once that has ended.
+// ResumedID returns the id of the session that resumes an ended one.
 func ResumedID(id string) string {
 	first, run := parseID(id)
 	return first + "-" + strconv.Itoa(run+1)
 }
 
-// FirstRun returns the id of the first run of a session.
+// OriginalID returns the id of the first session of a conversation.
 func OriginalID(id string) string {
 	first, _ := parseID(id)
 	return first
 }
 
-// SameRuns reports whether the sessions of two ids are runs of the same one.
+// SameConversation reports whether the sessions of two ids share a conversation by
+// resumption.
 func SameConversation(a, b string) bool {
 	a, _ = parseID(a)
 	b, _ = parseID(b)
 	return a == b
 }
 
-// newestRuns returns the ids that begin with start or, where they are runs of one
-// session, the newest of them.
+// Newest returns only the newest id, if all ids that begin with start are of one
+// conversation. Otherwise, and if start itself is an id, it returns ids.
 func Newest(ids []string, start string) []string {
 	if slices.Contains(ids, start) {
 		return ids

@@ -5,7 +5,8 @@ import (
 	"fmt"
 )
 
-// checkSchema returns an error for what a worker of another schema has stored. what names it.
+// CheckSchema returns an error for what a worker of another schema has stored. what names
+// it.
 func CheckSchema(what string, has int) error {
 	switch {
 	case has == Schema:
@@ -16,7 +17,7 @@ func CheckSchema(what string, has int) error {
 	return fmt.Errorf("%s was stored by another version of the worker (schema %d, this one reads %d): use that version, or another --state-dir", what, has, Schema)
 }
 
-// decodeRecord reads the stored form of a record.
+// Decode reads the stored form of a record.
 func Decode(data []byte) (*Record, error) {
 	r := new(Record)
 	err := json.Unmarshal(data, r)

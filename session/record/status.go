@@ -4,8 +4,8 @@ import (
 	"github.com/agentworker/worker/eventbus/event"
 )
 
-// Status is the state of a session: queued, then running, waiting_approval now and then
-// in between. It ends in one of the others, which nothing changes any more.
+// Status is the state of a session. It is queued, then running, and waiting_approval now
+// and then. It ends in one of the others, and never leaves that.
 type Status = event.Status
 
 // The states of a record.

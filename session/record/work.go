@@ -7,33 +7,32 @@ import (
 	"github.com/agentworker/worker/eventbus/event"
 )
 
-// Work is what a session has done, as its tools and the gate tell it: nothing of it
-// is what a model says. What its subagents have done is in their records.
+// Work is what a session has done, as its tools and the permission gate report it. Nothing
+// of it comes from what a model says. The work of its subagents is in their records.
 type Work struct {
-	ToolCalls int `json:"toolCalls"`        // all that the model has made
-	Failed    int `json:"failed,omitempty"` // of them, with an error; those that were denied too
-	Denied    int `json:"denied,omitempty"` // by the rules or by a person: they did not run
+	ToolCalls int `json:"toolCalls"`        // all calls of the model
+	Failed    int `json:"failed,omitempty"` // the calls with an error, denied ones included
+	Denied    int `json:"denied,omitempty"` // the calls that rules or a person denied: they did not run
 
-	// Untold is how many calls may have changed what no tool tells of: shell
-	// commands. What they changed is not among Files.
+	// Untold is how many calls may have changed something that no tool reports: shell
+	// commands. Their changes are not among Files.
 	Untold int `json:"untold,omitempty"`
 
-	// Files are those that file tools have changed, by path: as they were before
-	// the session's first change of them, and as its last one has left them.
+	// Files are the files that file tools have changed, by path. Each has its state before
+	// the session's first change, and after its last one.
 	Files []event.FileChange `json:"files,omitempty"`
 
 	// Omitted is how many changes are left out of Files.
 	Omitted int `json:"omitted,omitempty"`
 
-	// Checks are the checks of the session that were made, each as its last
-	// outcome has it.
+	// Checks are the session's checks, each with its last outcome.
 	Checks []event.Check `json:"checks,omitempty"`
 
-	// Idle says that a subagent has completed without a tool call, though it had
-	// tools that change something.
+	// Idle says that a subagent has completed without a tool call, although it had tools
+	// that change something.
 	Idle bool `json:"idle,omitempty"`
 
-	// Evidence is what the answer names as such, each looked up.
+	// Evidence is what the answer gives as evidence, each place looked up.
 	Evidence []Evidence `json:"evidence,omitempty"`
 }
 
@@ -42,7 +41,7 @@ type Evidence struct {
 	Path  string `json:"path"`
 	Line  int    `json:"line"`
 	Found bool   `json:"found"`
-	Why   string `json:"why,omitempty"` // it was not
+	Why   string `json:"why,omitempty"` // why it was not found
 }
 
 // MaxFiles is how many files [Work] names.
@@ -53,7 +52,7 @@ func (w Work) IsZero() bool {
 	return w.ToolCalls == 0 && w.Failed == 0 && len(w.Checks) == 0 && len(w.Evidence) == 0 && !w.Idle
 }
 
-// Add returns w with the outcome of a call. w stays as it is.
+// Add returns w with the outcome of a call. It does not change w.
 func (w Work) Add(ev event.ToolCallEnd) Work {
 	w.ToolCalls++
 	if ev.IsError {
@@ -76,7 +75,7 @@ func (w *Work) change(c event.FileChange) {
 	switch {
 	case found:
 		files := slices.Clone(w.Files)
-		if c.After == files[at].Before { // calls side by side end in any order
+		if c.After == files[at].Before { // parallel calls end in any order
 			files[at].Before = c.Before
 		} else {
 			files[at].After = c.After
@@ -89,7 +88,7 @@ func (w *Work) change(c event.FileChange) {
 	}
 }
 
-// Checked returns w with the outcome of a check in place of the one before.
+// Checked returns w with the outcome of a check, which replaces the previous one.
 func (w Work) Checked(c event.Check) Work {
 	at := slices.IndexFunc(w.Checks, func(o event.Check) bool { return o.Path == c.Path && o.Command == c.Command })
 	w.Checks = slices.Clone(w.Checks)

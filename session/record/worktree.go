@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Below returns a text with a last line that says where the changes of a session are.
-// w nil: in the workspace, and the text as it is.
+// Below returns a text with a last line that says where a session's changes are. If w is
+// nil, they are in the workspace, and the text does not change.
 func (w *Worktree) Below(text, sessionID string) string {
 	line := ""
 	switch {
@@ -28,7 +28,7 @@ type Worktree struct {
 	Path     string `json:"path"`
 	Branch   string `json:"branch"`
 	Diffstat string `json:"diffstat,omitempty"` // what the session has changed, as git says it; empty means not known
-	Files    int    `json:"files"`              // that it has changed
-	Removed  bool   `json:"removed,omitempty"`  // it was not used, and is gone
+	Files    int    `json:"files"`              // how many files the session has changed
+	Removed  bool   `json:"removed,omitempty"`  // it was not used, and was removed
 	Error    string `json:"error,omitempty"`    // why the changes are not known
 }
