@@ -38,8 +38,7 @@ func (f *fold) called(ev event.ToolCallStart, at time.Time) {
 	}
 }
 
-// answered takes the outcome of a call. The last one completes the message that
-// has them all.
+// answered adds the outcome of a call. The last one completes the message with the results.
 func (f *fold) answered(ev event.ToolCallEnd, at time.Time) {
 	g := f.calls[ev.ToolCallID]
 	if g == nil || g.answer != nil {

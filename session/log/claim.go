@@ -16,7 +16,7 @@ const Repeat = "[interrupted: the process ended during this call, which changes 
 type Step struct {
 	MessageID string
 	Calls     []model.ToolCall
-	Results   []model.ToolResult // of the calls; one without the id of its call is missing
+	Results   []model.ToolResult // of the calls; one without a call id is missing
 }
 
 // Step returns the step in which the session was cut off; nil means in none.
@@ -31,23 +31,23 @@ func (st *State) Step() *Step {
 	return &Step{m.ID, m.ToolCalls, st.cut[m.ID]}
 }
 
-// takenOver takes what a takeover makes of the log so far: a message that was cut off,
-// or of which calls are missing, is not part of the conversation.
+// claimed applies a claim by another process. A message that was cut off, or lacks calls,
+// is not part of the conversation.
 func (f *fold) claimed(ev event.SessionResumed) {
 	r := &f.Record
 	r.Takeovers, r.BootID, r.Stalled = ev.Takeover, ev.BootID, false
-	f.Fenced = false // that of the process that has taken it over is the last
+	f.Fenced = false // the last fence is by the process that has claimed it
 	f.Unsettled.add(f.reserved, 1)
 	f.draft, f.reserved, f.LastStatus, f.at = nil, nil, "", time.Time{}
 	f.unmake()
-	f.unmasked = nil // what follows is another process's
+	f.unmasked = nil // another process writes what follows
 	if n := len(f.Sent); r.Agent != "" && f.Answer == nil && n > 0 && f.Sent[n-1].Role == model.Assistant && len(f.Sent[n-1].ToolCalls) == 0 {
 		f.Sent = f.Sent[:n-1]
 	}
 }
 
-// unmake takes back the calls of the last message where some of them are missing: none was
-// begun then, since all are in the log before that.
+// unmake removes the calls of the last message if some of them are missing. None was begun
+// then, since a call begins after all of them are in the log.
 func (f *fold) unmake() {
 	if len(f.order) == 0 {
 		return
@@ -75,7 +75,7 @@ func (f *fold) pass(at time.Time) {
 	}
 }
 
-// Delivered returns the ids of the messages that the model has been sent, or knows of by the
+// Delivered returns the ids of the messages that the model has read, directly or by the
 // result of a call.
 func (st *State) Delivered() []string { return slices.Collect(maps.Keys(st.delivered)) }
 

@@ -7,23 +7,23 @@ import (
 	"github.com/agentworker/worker/session/record"
 )
 
-// compactedData says what the model is sent from there on of the conversation so far:
-// the task, a text in place of what came before, and the last messages.
+// compactedData says what remains of the conversation for the model: the task, a text, and
+// the last messages. The text replaces the other messages.
 type compactedData struct {
-	ID   string `json:"id"` // of the message that the text is
+	ID   string `json:"id"` // of the message with the text
 	Text string `json:"text"`
 	Task int    `json:"task"` // which message the task is, counted from the end: 1 is the last
 	Kept int    `json:"kept"` // how many messages at the end are kept
 }
 
-// CompactedEntry says that the model is sent, of the conversation that it was sent so far,
-// the message that is task from its end (1: the last), then a text, then the last kept
-// messages.
+// CompactedEntry returns the entry that shortens what the model is sent. It keeps the
+// message with the number task, counted from the end (1: the last), and the last kept
+// messages. The text comes between them.
 func CompactedEntry(id, text string, task, kept int) Entry {
 	return newEntry(compactKind, compactedData{ID: id, Text: text, Task: task, Kept: kept})
 }
 
-// compact takes what a compaction has left of what the model is sent.
+// compact applies a compaction to the messages for the model.
 func (f *fold) compact(e Entry) error {
 	var entry compactedData
 	if err := json.Unmarshal(e.Data, &entry); err != nil {
@@ -40,19 +40,19 @@ func (f *fold) compact(e Entry) error {
 	return nil
 }
 
-// titledData is a title of the session, and what the model has used that gave it.
+// titledData is a title of the session, and the usage of the model that gave it.
 type titledData struct {
 	Title string      `json:"title"`
 	Usage model.Usage `json:"usage"`
 }
 
-// TitledEntry is the title that a model has given the session, in place of its
+// TitledEntry returns the entry with a model's title of the session. It replaces the
 // description.
 func TitledEntry(title string, usage model.Usage) Entry {
 	return newEntry(titledKind, titledData{title, usage})
 }
 
-// entitle takes a title.
+// entitle applies a title.
 func (f *fold) entitle(e Entry) error {
 	var entry titledData
 	if err := json.Unmarshal(e.Data, &entry); err != nil {

@@ -9,11 +9,11 @@ import (
 	"github.com/agentworker/worker/session/record"
 )
 
-// maxLatest bounds what is told of a tool's result, in bytes.
+// maxLatest bounds what is shown of a tool's result, in bytes.
 const maxLatest = 4 << 10
 
-// Latest returns why the session has not completed, with its latest tool result where its
-// model has said nothing.
+// Latest returns why the session has not completed. If its model has said nothing, its
+// latest tool result is included.
 func (st *State) Latest(why string) string {
 	if st.Partial != "" || strings.TrimSpace(st.latest) == "" {
 		return why
@@ -25,7 +25,7 @@ func (st *State) Latest(why string) string {
 	return why + "\n\nThe latest tool result:\n" + result
 }
 
-// lastResult is the outcome of the last call that has one.
+// lastResult returns the outcome of the last call that has one.
 func (f *fold) lastResult() string {
 	for _, g := range slices.Backward(f.order) {
 		for _, call := range slices.Backward(g.message.ToolCalls) {
@@ -37,7 +37,7 @@ func (f *fold) lastResult() string {
 	return ""
 }
 
-// lastSaid is what the model has said last, whether or not it was complete.
+// lastText returns the last text of the model, complete or not.
 func (f *fold) lastText() string {
 	if f.draft != nil && f.draft.text.Len() > 0 {
 		return f.draft.text.String()
@@ -67,7 +67,7 @@ func (f *fold) cutShort(g *group) {
 	f.cut[g.message.ID] = results
 }
 
-// completed returns the messages, with a text as the outcome of the calls that have none.
+// Completed returns the messages, with a text as the outcome of the calls without one.
 func (st *State) Completed(text string) []*Message {
 	var all []*Message
 	for _, m := range st.Sent {

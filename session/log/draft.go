@@ -15,8 +15,7 @@ type draft struct {
 	reasoning []model.Reasoning
 }
 
-// drafted returns the draft of a message. A message before it that was not
-// complete never will be.
+// drafted returns the draft of a message. An earlier incomplete message stays incomplete.
 func (f *fold) drafted(id string) *draft {
 	f.Answer = nil
 	if f.draft == nil || f.draft.id != id {
@@ -25,7 +24,7 @@ func (f *fold) drafted(id string) *draft {
 	return f.draft
 }
 
-// add takes a piece of text. One that was stored twice counts once.
+// add appends a piece of text. A piece that was stored twice counts once.
 func (d *draft) add(offset int, text string) {
 	if offset < d.at || offset == d.at && d.last > 0 {
 		return
@@ -34,7 +33,7 @@ func (d *draft) add(offset int, text string) {
 	d.text.WriteString(text)
 }
 
-// say takes what no event says of the message.
+// say applies what events lack of the message.
 func (d *draft) say(entry *messageData) {
 	d.reasoning = entry.Reasoning
 	if entry.Text != "" {

@@ -13,18 +13,18 @@ import (
 // The kinds of the entries that a session's log has beside its events: what
 // [Fold] needs and no event carries.
 const (
-	OpenedKind  = "opened"    // the first entry: an [openedData]
-	messageKind = "message"   // a [messageData]
-	knownKind   = "known"     // a [knownData]
-	compactKind = "compacted" // a [compactedData]
-	titledKind  = "titled"    // a [titledData]
-	agentKind   = "agent"     // an [agentData]
-	endedKind   = "ended"     // before session_end: an [endedData]
-	budgetKind  = "budget"    // what the session may use: JSON that its owner knows
-	reserveKind = "reserve"   // a [reserveData]
-	askedKind   = "asked"     // an [askedData]
-	fenceKind   = "fence"     // of the event store: a [fenceData]
-	wholeKind   = "whole"     // an event that follows masked, whole: its JSON
+	OpenedKind   = "opened"    // the first entry: an [openedData]
+	messageKind  = "message"   // a [messageData]
+	knownKind    = "known"     // a [knownData]
+	compactKind  = "compacted" // a [compactedData]
+	titledKind   = "titled"    // a [titledData]
+	agentKind    = "agent"     // an [agentData]
+	endedKind    = "ended"     // before session_end: an [endedData]
+	budgetKind   = "budget"    // what the session may use: JSON that its owner defines
+	reserveKind  = "reserve"   // a [reserveData]
+	askedKind    = "asked"     // an [askedData]
+	fenceKind    = "fence"     // of the event store: a [fenceData]
+	unmaskedKind = "whole"     // an event that follows masked, whole: its JSON
 )
 
 // openedData begins the log of a session.
@@ -50,42 +50,41 @@ type openedData struct {
 	Label    string          `json:"label,omitempty"`
 	Metadata json.RawMessage `json:"metadata,omitempty"`
 
-	// Terms is how the session was called, for who resumes it. Its form is that of
-	// the package that calls sessions.
+	// Terms is how the session was called, for whichever process resumes it. The package
+	// that calls sessions defines its form.
 	Terms json.RawMessage `json:"terms,omitempty"`
 }
 
-// messageData is a message of the conversation, or that of it which no event
-// carries.
+// messageData is a message of the conversation, or the part of one that no event carries.
 type messageData struct {
 	ID   string     `json:"id"`
 	Role model.Role `json:"role"`
 
-	// Text is what the session has told the model. The model's own text is in
-	// content_delta events, and here if it is masked there.
+	// Text is what the session tells the model. The model's own text is in content_delta
+	// events, and also here if it is masked there.
 	Text string `json:"text,omitempty"`
 
-	// Answers is the message whose calls were answered, if Text goes with their
-	// results: these are in tool_call_end events.
+	// Answers is the message whose calls were answered, if Text goes with their results.
+	// The results are in tool_call_end events.
 	Answers string `json:"answers,omitempty"`
 
 	// Reasoning is what a provider wants back, signed, with the model's message.
 	Reasoning []model.Reasoning `json:"reasoning,omitempty"`
 }
 
-// knownData says that the result of a call tells the model what messages would.
+// knownData says that a call's result delivers messages to the model.
 type knownData struct {
 	CallID string   `json:"callId"`
 	IDs    []string `json:"ids"` // of the messages
 }
 
-// fenceData is what the event store says of a fence.
+// fenceData is what the event store writes about a fence.
 type fenceData struct {
-	Owner string `json:"owner"` // the boot id of the process that has the session
-	By    string `json:"by"`    // that of the process that has stored the fence
+	Owner string `json:"owner"` // the boot id of the process that owns the session
+	By    string `json:"by"`    // the boot id of the process that has stored the fence
 }
 
-// endedData says of the end of a session what its last events do not.
+// endedData is what a session's last events lack about its end.
 type endedData struct {
 	StartedAt time.Time        `json:"startedAt,omitzero"`
 	EndedAt   time.Time        `json:"endedAt"`
@@ -97,8 +96,8 @@ type endedData struct {
 	Evidence []record.Evidence `json:"evidence,omitempty"`
 }
 
-// reserveData is what was set aside for the model call that follows. Zero: the call
-// that it was set aside for has used nothing.
+// reserveData is what was set aside for the model call that follows. Zero means that the
+// last call has used nothing.
 type reserveData struct {
 	Tokens int64 `json:"tokens"`
 	Cost   int64 `json:"cost,omitempty"` // in billionths of a US dollar
@@ -115,7 +114,7 @@ type Entry struct {
 	Data  json.RawMessage // its JSON
 }
 
-// newEntry returns an entry that is no event. All fields of data have a JSON.
+// newEntry returns an entry that is not an event. All fields of data have a JSON form.
 func newEntry(kind string, data any) Entry {
 	text, err := json.Marshal(data)
 	if err != nil {
@@ -134,7 +133,7 @@ func (e Entry) AppendTo(ctx context.Context, to Appender) error {
 	return to.Append(ctx, e.Kind, e.Data)
 }
 
-// askedData says who has asked for what the session does, besides those before.
+// askedData is a further person who has asked for what the session does.
 type askedData struct {
 	By record.Person `json:"by"`
 }

@@ -14,10 +14,10 @@ import (
 	"github.com/agentworker/worker/session/record"
 )
 
-// Fold makes of the entries of a log, from the first on, what they say. It does
-// not matter where the log ends. What is behind its session_end does not count,
-// nor do kinds of entries that are not known. An error is one of an entry that
-// can't be read, or that a worker of another schema has written.
+// Fold returns the state that the entries of a log, from the first one on, describe. The
+// log may end anywhere. Fold ignores entries after session_end, and unknown kinds. It
+// returns an error for an entry that is unreadable, or that a worker of another schema has
+// written.
 func Fold(entries iter.Seq[Entry]) (*State, error) {
 	f := &fold{groups: make(map[string]*group), calls: make(map[string]*group)}
 	f.Record = record.Record{Schema: record.Schema, Status: record.Queued}
@@ -33,7 +33,7 @@ func Fold(entries iter.Seq[Entry]) (*State, error) {
 	return &f.State, nil
 }
 
-// decodeOpened returns the record of a session as the first entry of its log has it.
+// DecodeOpened returns the record of a session from the first entry of its log.
 func DecodeOpened(e Entry) (*record.Record, error) {
 	state, err := Fold(slices.Values([]Entry{e}))
 	if err == nil && len(state.Record.Path) == 0 {
@@ -45,18 +45,18 @@ func DecodeOpened(e Entry) (*record.Record, error) {
 	return &state.Record, nil
 }
 
-// fold is a State on its way.
+// fold is an unfinished State.
 type fold struct {
 	State
 	draft       *draft            // what the model is saying; nil means nothing
 	groups      map[string]*group // by the message that has the calls
 	calls       map[string]*group // by the call
 	order       []*group
-	unmasked    map[string]event.Event // events that are published masked, by [wholeKey]
-	deliveredBy map[string]string      // by the id of a message: the call whose result tells the same
+	unmasked    map[string]event.Event // events that are published masked, by [unmaskedKey]
+	deliveredBy map[string]string      // by the id of a message: the call whose result delivers it
 	over        bool                   // the log has said how the session ends
 	lastError   string                 // by the last error event
-	at          time.Time              // of the entry before; zero means the session did not work then
+	at          time.Time              // of the previous entry; zero means the session did not work then
 
 	reserved *reserveData // for the call that is under way; nil means nothing
 }
@@ -84,7 +84,7 @@ func (f *fold) add(e Entry) error {
 	return nil
 }
 
-// addEntry takes an entry that is no event.
+// addEntry applies an entry that is not an event.
 func (f *fold) addEntry(e Entry) error {
 	r := &f.Record
 	switch e.Kind {
@@ -114,7 +114,7 @@ func (f *fold) addEntry(e Entry) error {
 			return err
 		}
 		f.addMessage(&entry, e.Time)
-	case wholeKind:
+	case unmaskedKind:
 		return f.expect(e.Data)
 	case budgetKind:
 		f.Budget = bytes.Clone(e.Data)
@@ -174,12 +174,12 @@ func (f *fold) addMessage(entry *messageData, at time.Time) {
 		f.drafted(entry.ID).say(entry)
 		return
 	}
-	f.draft, f.Answer = nil, nil // whatever the draft was, the conversation goes on without it
+	f.draft, f.Answer = nil, nil // the conversation continues without the draft
 	if g := f.groups[entry.Answers]; g != nil && g.answer != nil {
 		g.answer.Text = entry.Text
 		return
 	}
-	if f.delivered[entry.ID] { // by its own process, and by one that took that for gone
+	if f.delivered[entry.ID] { // by its own process, and by one that took that for dead
 		return
 	}
 	f.deliver(entry.ID)
@@ -194,7 +194,7 @@ func (f *fold) deliver(id string) {
 	f.delivered[id] = true
 }
 
-// addEvent takes an event of the session.
+// addEvent applies an event of the session.
 func (f *fold) addEvent(ev event.Event, at time.Time) {
 	r := &f.Record
 	_, r.Stalled = ev.(event.Stalled)
@@ -281,7 +281,7 @@ func (f *fold) append(id string, at time.Time, m model.Message) *Message {
 	return stored
 }
 
-// finish makes what only the end of the log tells.
+// finish adds what only the end of the log shows.
 func (f *fold) finish() {
 	f.Unsettled.add(f.reserved, 1)
 	for _, m := range f.Messages {

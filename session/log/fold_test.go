@@ -82,8 +82,8 @@ func describe(st *log.State) string {
 	return b.String()
 }
 
-// TestFold: what the logs in testdata/fold say stands behind their entries.
-// UPDATE=1 writes it there.
+// TestFold: each file in testdata/fold has the entries of a log, followed by the expected
+// state. UPDATE=1 writes the states.
 func TestFold(t *testing.T) {
 	files, err := filepath.Glob("testdata/fold/*.txt")
 	if err != nil || len(files) < 5 {
@@ -116,8 +116,8 @@ func TestFold(t *testing.T) {
 	}
 }
 
-// TestFoldPrefixes: wherever a log ends, what it says is legal, and the
-// conversation of a longer one begins with that of the shorter.
+// TestFoldPrefixes: a log may end anywhere, and its state is legal. The conversation of a
+// longer log begins with that of the shorter one.
 func TestFoldPrefixes(t *testing.T) {
 	files, err := filepath.Glob("testdata/fold/*.txt")
 	if err != nil {
@@ -145,7 +145,7 @@ func TestFoldPrefixes(t *testing.T) {
 	}
 }
 
-// FuzzFold: no log whatever makes it panic, and a log of known events is legal.
+// FuzzFold: no log makes it panic, and a log of known events gives a legal state.
 func FuzzFold(f *testing.F) {
 	files, err := filepath.Glob("testdata/fold/*.txt")
 	if err != nil {

@@ -15,13 +15,13 @@ type Message struct {
 	CreatedAt time.Time `json:"createdAt"`
 	model.Message
 
-	// Nested are the sessions that calls of the message have made and whose transcripts
-	// nest in this one ([Record.Nested]).
+	// Nested are the sessions that the message's calls have made, if their transcripts nest
+	// in this one ([record.Record.Nested]).
 	Nested []*Nested `json:"nested,omitempty"`
 }
 
 // Nested is a session whose transcript nests in that of its parent.
 type Nested struct {
 	*record.Record
-	Messages []*Message `json:"messages"` // nil of one beyond the first [maxNested]
+	Messages []*Message `json:"messages"` // nil for a session beyond the first 100
 }

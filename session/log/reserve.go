@@ -4,7 +4,7 @@ import (
 	"github.com/agentworker/worker/model"
 )
 
-// Spent is what a session has used, as its log says.
+// Totals is what a session has used, as its log tells.
 type Totals struct {
 	ID        string      `json:"id,omitempty"` // of the session
 	Usage     model.Usage `json:"usage"`
@@ -13,14 +13,14 @@ type Totals struct {
 	Unsettled Unsettled   `json:"unsettled,omitzero"`
 }
 
-// Spent returns what the session has used.
+// Totals returns what the session has used.
 func (st *State) Totals() Totals {
 	return Totals{st.Record.ID, st.Record.Usage, st.Record.Steps, st.ToolCalls, st.Unsettled}
 }
 
-// Unsettled is what model calls may have used.
+// Unsettled is what model calls without reported usage may have used.
 type Unsettled struct {
-	ModelCalls int64 // besides those in [Record.Steps]
+	ModelCalls int64 // besides those in [record.Record.Steps]
 	Tokens     int64
 	Cost       int64 // in billionths of a US dollar
 }
@@ -31,8 +31,8 @@ func (u *Unsettled) add(r *reserveData, calls int64) {
 	}
 }
 
-// reserve takes what was set aside for a call. Of the one before it is not known then
-// what it has used, if its usage was not told.
+// reserve applies what was set aside for a call. If the previous call has not reported its
+// usage, what was set aside for it stays unsettled.
 func (f *fold) reserve(entry reserveData) {
 	if entry == (reserveData{}) {
 		f.reserved = nil

@@ -11,41 +11,41 @@ import (
 
 // State is what the log of a session says.
 type State struct {
-	// Record is the session's record. Its path is empty if the log's beginning is gone.
+	// Record is the session's record. Its path is empty if the log lacks its beginning.
 	Record record.Record
 
-	// Messages is the conversation as far as it is complete: of a message that was
-	// cut off, and of results of which some are missing, nothing is there.
+	// Messages is the complete part of the conversation. It has no message that was cut
+	// off, and no results if some of them are missing.
 	Messages []*Message
 
-	// Sent is what of it the model is sent in its next call: all of it, or what there is
-	// since it was last compacted.
+	// Sent is the part of it that the next model call contains: all, or what remains since
+	// it was last compacted.
 	Sent []*Message
 
 	// Open are the calls without an outcome, in their order.
 	Open []model.ToolCall
 
-	// Partial is what the model has said last, whether or not it was complete.
+	// Partial is the last text of the model, complete or not.
 	Partial string
 
-	// CallID is the call of the session above that has made this one.
+	// CallID is the parent's call that has made this session.
 	CallID string
 
-	// Terms is how the session was called, as [Record.OpenedEntry] got it.
+	// Terms is how the session was called, as [OpenedEntry] got it.
 	Terms json.RawMessage
 
 	// Pending are the ids of the approvals without an outcome, in their order.
 	Pending []string
 
-	// Budget is what the session may use, as it was stored; nil means it has no budget of
+	// Budget is the stored form of what the session may use; nil means it has no budget of
 	// its own.
 	Budget json.RawMessage
 
 	// ToolCalls counts the calls that the session has made.
 	ToolCalls int64
 
-	// Unsettled is what was set aside for model calls of which is not known what they
-	// have used. It counts as used.
+	// Unsettled is what was set aside for model calls with unknown usage. It counts as
+	// used.
 	Unsettled Unsettled
 
 	// Started tells whether the log has the session's session_start.
@@ -62,14 +62,14 @@ type State struct {
 	// 0 means it has none.
 	Fence uint64
 
-	// Fenced tells whether that is one by which a process ends what another one has.
+	// Fenced reports whether that fence is by a process that ends another one's sessions.
 	Fenced bool
 
 	// Worked is how long the session has worked, without the time in which it waited for
 	// an approval or a provider, or had no process.
 	Worked time.Duration
 
-	// WorkedBefore is how much of that it has worked before it went on as the agent that it is.
+	// WorkedBefore is the part of Worked before the session became its present agent.
 	WorkedBefore time.Duration
 
 	// Todo and Plan are what the session has noted last.
@@ -79,14 +79,14 @@ type State struct {
 	LastTurn   event.TurnMessage             // of the last turn that has ended
 	latest     string                        // the outcome of the last call that has one
 	cut        map[string][]model.ToolResult // by the message with the calls, where outcomes are missing
-	delivered  map[string]bool               // ids of messages that the model has been told, or knows of by the result of a call
-	Compacted  bool                          // Sent is not all
-	Opened     bool                          // the log holds the conversation: it has its first entry
+	delivered  map[string]bool               // ids of messages that the model has read, directly or by the result of a call
+	Compacted  bool                          // Sent is not everything
+	Opened     bool                          // the log has its first entry
 	LastStatus event.Status
 }
 
-// recordOr returns the record that the log gives. Of a log whose beginning is gone, that
-// is the stored one with the end that is in the log.
+// RecordOr returns the log's record. If the log lacks its beginning, it returns the stored
+// one, with the end that is in the log.
 func (st *State) RecordOr(stored *record.Record) *record.Record {
 	if st.Opened {
 		return &st.Record

@@ -5,23 +5,23 @@ import (
 	"encoding/json"
 )
 
-// agentData says that the session goes on as another agent, or on another model.
+// agentData says that the session continues as another agent, or on another model.
 type agentData struct {
 	Agent string          `json:"agent,omitempty"` // empty means the same, and Terms do not change
 	Model string          `json:"model"`
-	Terms json.RawMessage `json:"terms,omitempty"` // in place of those before
+	Terms json.RawMessage `json:"terms,omitempty"` // they replace the previous ones
 }
 
-// AgentEntry says that the session goes on as another agent, on a model. terms takes the
-// place of what [Record.OpenedEntry] got.
+// AgentEntry returns the entry with which the session continues as another agent, on a
+// model. Its terms replace those of [OpenedEntry].
 func AgentEntry(agent, model string, terms json.RawMessage) Entry {
 	return newEntry(agentKind, agentData{agent, model, terms})
 }
 
-// ModelEntry says that the session goes on on another model.
+// ModelEntry returns the entry with which the session continues on another model.
 func ModelEntry(model string) Entry { return newEntry(agentKind, agentData{Model: model}) }
 
-// become takes the agent as which the session goes on.
+// become applies a change of the agent or the model.
 func (f *fold) become(e Entry) error {
 	var entry agentData
 	if err := json.Unmarshal(e.Data, &entry); err != nil {

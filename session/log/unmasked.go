@@ -8,8 +8,9 @@ import (
 	"github.com/agentworker/worker/session/masking"
 )
 
-// WholeEntry is an event as the session itself needs it, if what is published next is masked.
-// needed false: nobody reads it from the log.
+// UnmaskedEntry returns the entry with the unmasked form of an event, for the session
+// itself. It comes before the masked event. needed false means that nobody reads that form
+// from the log.
 func UnmaskedEntry(ev event.Event) (entry Entry, needed bool) {
 	if unmaskedKey(ev) == "" {
 		return Entry{}, false
@@ -18,11 +19,10 @@ func UnmaskedEntry(ev event.Event) (entry Entry, needed bool) {
 	if err != nil {
 		panic(err)
 	}
-	return newEntry(wholeKind, json.RawMessage(data)), true
+	return newEntry(unmaskedKind, json.RawMessage(data)), true
 }
 
-// wholeKey names an event of which the log has the whole, among those on their way; empty
-// means it has not.
+// unmaskedKey names an event whose unmasked form the log may have; empty means it has none.
 func unmaskedKey(ev event.Event) string {
 	switch ev := ev.(type) {
 	case event.ToolCallStart:
@@ -35,7 +35,7 @@ func unmaskedKey(ev event.Event) string {
 	return ""
 }
 
-// expect takes an entry of an event that follows masked.
+// expect keeps the unmasked form of an event that follows.
 func (f *fold) expect(data []byte) error {
 	ev, err := event.Decode(data)
 	if err != nil {
@@ -48,21 +48,21 @@ func (f *fold) expect(data []byte) error {
 	return nil
 }
 
-// wholeOf returns the whole of an event, which is published masked.
+// unmaskedOf returns the unmasked form of a published event.
 func (f *fold) unmaskedOf(ev event.Event) event.Event {
 	if len(f.unmasked) == 0 {
 		return ev
 	}
 	key := unmaskedKey(ev)
-	whole, ok := f.unmasked[key]
+	unmasked, ok := f.unmasked[key]
 	if !ok {
 		return ev
 	}
 	delete(f.unmasked, key)
-	return whole
+	return unmasked
 }
 
-// mask masks what others are shown of a session.
+// Mask masks messages for people and other programs.
 func Mask(messages []*Message) []*Message {
 	for _, m := range messages {
 		masking.Message(&m.Message)
@@ -70,8 +70,8 @@ func Mask(messages []*Message) []*Message {
 	return messages
 }
 
-// Mask masks what people and other programs are shown of a state: its messages, what the
-// model is saying, and the calls without an outcome.
+// Mask masks a state for people and other programs: its messages, the model's unfinished
+// text, and the calls without an outcome.
 func (st *State) Mask() {
 	Mask(st.Messages)
 	st.Partial = secrets.Mask(st.Partial)
