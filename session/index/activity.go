@@ -10,14 +10,14 @@ import (
 	"github.com/agentworker/worker/session/record"
 )
 
-// Activity is what a session was last heard of doing.
+// Activity is the last sign of what a session does.
 type Activity struct {
 	At   time.Time // of its newest event; zero means it has none
-	Tool string    // of the call that began last, while calls run; empty means none does
+	Tool string    // of the newest running call; empty means none runs
 }
 
-// Activity returns what the session of a record was last heard of doing, by its own
-// events, not those of the sessions below it.
+// Activity returns the last sign of what a record's session does. It looks at the session's
+// own events, not at those of the sessions below it.
 func (x *Index) Activity(ctx context.Context, r *record.Record) (Activity, error) {
 	a, err := x.activity(ctx, r)
 	if err != nil {
@@ -35,8 +35,8 @@ func (x *Index) activity(ctx context.Context, r *record.Record) (a Activity, err
 	return a, err
 }
 
-// Doing returns the newest status of a session and, while calls of tools run, the one that
-// began last. Zero values: there is none.
+// Doing returns the newest status of a session and, while calls of tools run, the newest of
+// them. Zero values mean there is none.
 func (x *Index) Doing(ctx context.Context, r *record.Record) (status event.StatusChange, call event.ToolCallStart, err error) {
 	calling := uint64(0) // since which event
 	for d, err := range x.bus.Stored(ctx, r.Path, r.Path, status.Type(), 0) {
@@ -67,7 +67,7 @@ func (x *Index) Doing(ctx context.Context, r *record.Record) (status event.Statu
 	return status, call, nil
 }
 
-// own decodes an event of a session by itself.
+// own decodes an event of the session itself.
 func own[E event.Event](d eventbus.Delivery) (E, error) {
 	_, ev, err := d.Event()
 	e, _ := ev.(E)

@@ -15,7 +15,7 @@ import (
 	"github.com/agentworker/worker/session/record"
 )
 
-// entry is a key of this workspace in a bucket, as it was when it was read.
+// BucketEntry is a key of this workspace in a bucket, with the content that was read.
 type BucketEntry struct {
 	key     string
 	Value   []byte
@@ -23,7 +23,7 @@ type BucketEntry struct {
 	created time.Time // when it was stored
 }
 
-// remove deletes what is stored of a session besides its log and its approvals. The record
+// Remove deletes what is stored of a session besides its log and its approvals. The record
 // goes last.
 func (x *Index) Remove(ctx context.Context, r *record.Record) error {
 	if err := x.bus.PurgePayloads(ctx, r.ID); err != nil {
@@ -37,14 +37,14 @@ func (x *Index) Remove(ctx context.Context, r *record.Record) error {
 	return nil
 }
 
-// purgeRecord removes a key, or those that match it, from the bucket of records, without
-// the mark that [jetstream.KeyValue.Delete] leaves in its place for good.
+// Purge removes a key, or all keys that match it, from the bucket of records. Unlike
+// [jetstream.KeyValue.Delete], it leaves no mark.
 func (x *Index) Purge(ctx context.Context, key string) error {
 	return x.stream.Purge(ctx, jetstream.WithPurgeSubject(x.subject(key)))
 }
 
-// entries returns what a bucket holds of this workspace: every key that is there
-// all the while, however often it changes meanwhile.
+// Entries returns the content of a bucket for this workspace. It has every key that exists
+// throughout, however often that changes meanwhile.
 func (x *Index) Entries(ctx context.Context, bucket jetstream.KeyValue) ([]BucketEntry, error) {
 	stream, err := x.bus.JetStream().Stream(ctx, "KV_"+bucket.Bucket())
 	if err != nil {
@@ -59,7 +59,7 @@ func (x *Index) Entries(ctx context.Context, bucket jetstream.KeyValue) ([]Bucke
 	if err != nil || info.State.LastSeq == before {
 		return entries, err
 	}
-	// A key that has changed meanwhile may have moved behind the end of what was read.
+	// A key that has changed meanwhile may have moved beyond the part that was read.
 	missing, err := x.Keys(ctx, stream, bucket, "*")
 	if err != nil {
 		return nil, err
@@ -80,8 +80,8 @@ func (x *Index) Entries(ctx context.Context, bucket jetstream.KeyValue) ([]Bucke
 	return entries, nil
 }
 
-// keys returns the keys of this workspace in a bucket that match a filter, deleted ones
-// too.
+// Keys returns the keys of this workspace in a bucket that match a filter, including
+// deleted ones.
 func (x *Index) Keys(ctx context.Context, stream jetstream.Stream, bucket jetstream.KeyValue, filter string) (map[string]bool, error) {
 	prefix := "$KV." + bucket.Bucket() + "."
 	info, err := stream.Info(ctx, jetstream.WithSubjectFilter(prefix+x.Key(filter)))
@@ -95,8 +95,8 @@ func (x *Index) Keys(ctx context.Context, stream jetstream.Stream, bucket jetstr
 	return keys, nil
 }
 
-// content reads the stream below a bucket once. Each key comes once. What was deleted has
-// a message without content.
+// content reads the stream below a bucket once. Each key comes once. A deleted one has a
+// message without content.
 func (x *Index) content(ctx context.Context, stream jetstream.Stream, bucket jetstream.KeyValue) ([]BucketEntry, error) {
 	prefix := "$KV." + bucket.Bucket() + "."
 	var all []BucketEntry
@@ -150,7 +150,7 @@ func (x *Index) ids(ctx context.Context) ([]string, error) {
 	return ids, err
 }
 
-// stored returns the records in the bucket, by id.
+// All returns the records in the bucket, by id.
 func (x *Index) All(ctx context.Context) (map[string]Stored, error) {
 	entries, err := x.Entries(ctx, x.records)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 // changesPart is how many records are read at once in the order of their changes.
 const changesPart = 512
 
-// byChange yields the records as they are stored, the one first that was changed least
-// recently. An error is the last value.
+// ByChange yields the stored records, the least recently changed one first. An error is the
+// last value.
 func (x *Index) ByChange(ctx context.Context) iter.Seq2[*record.Record, error] {
 	return func(yield func(*record.Record, error) bool) {
 		x.Settle(ctx, "")

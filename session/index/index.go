@@ -14,7 +14,7 @@ import (
 	"github.com/agentworker/worker/session/record"
 )
 
-// State returns what the log of the session at the end of path says.
+// State returns the state that the log of the session at the end of path gives.
 func (x *Index) State(ctx context.Context, path event.Path) (*log.State, error) {
 	var failed error
 	state, err := log.Fold(func(yield func(log.Entry) bool) {
@@ -39,10 +39,10 @@ func (x *Index) State(ctx context.Context, path event.Path) (*log.State, error) 
 
 func (x *Index) Key(id string) string { return x.bus.Workspace() + "." + id }
 
-// errConflict is returned for a record that has changed meanwhile.
+// ErrConflict is returned for a record that has changed meanwhile.
 var ErrConflict = errors.New("its record has been changed meanwhile")
 
-// read returns the record of a session and its revision.
+// Read returns the record of a session and its revision. The id must be complete.
 func (x *Index) Read(ctx context.Context, id string) (*record.Record, uint64, error) {
 	entry, err := x.records.Get(ctx, x.Key(id))
 	if err != nil {
@@ -52,8 +52,8 @@ func (x *Index) Read(ctx context.Context, id string) (*record.Record, uint64, er
 	return r, entry.Revision(), err
 }
 
-// Taken returns the record of a session, of a whole id, if another process than that of
-// a boot id has ended it, or goes on with it; else nil.
+// ClaimedFrom returns the record of a session that another process has ended or claimed;
+// nil means none has. bootID is this process's. The id must be complete.
 func (x *Index) ClaimedFrom(ctx context.Context, id, bootID string) (*record.Record, error) {
 	r, _, err := x.Read(ctx, id)
 	if errors.Is(err, jetstream.ErrKeyNotFound) { // not stored yet
@@ -65,14 +65,15 @@ func (x *Index) ClaimedFrom(ctx context.Context, id, bootID string) (*record.Rec
 	return r, nil
 }
 
-// Stored is a record as it is stored.
+// Stored is a record with its stored revision.
 type Stored struct {
 	*record.Record
 	Rev uint64 // 0 means none is stored
 }
 
-// update stores r if its stored revision still is rev, and returns the new one.
-// rev 0: if no record of the session is stored; its mark is stored before.
+// Update stores r if its stored revision still is rev, and returns the new one. With rev 0,
+// it stores r only if the session has no record yet. It then stores the session's mark
+// first.
 func (x *Index) Update(ctx context.Context, r *record.Record, rev uint64) (uint64, error) {
 	data, err := json.Marshal(r)
 	if err != nil {
@@ -93,9 +94,9 @@ func (x *Index) Update(ctx context.Context, r *record.Record, rev uint64) (uint6
 	return next, nil
 }
 
-// Get returns the record of a session, or [ErrNotFound]. The beginning of an id
-// is enough if only one session's id begins with it; else the error is
-// [ErrAmbiguous].
+// Get returns the record of a session, or [record.ErrNotFound]. The beginning of an id is
+// enough if only one session's id begins with it; otherwise the error is
+// [record.ErrAmbiguous].
 func (x *Index) Get(ctx context.Context, id string) (*record.Record, error) {
 	if !event.ValidID(id) {
 		return nil, &record.NotFoundError{What: "session", ID: id}
@@ -122,7 +123,7 @@ func (x *Index) Get(ctx context.Context, id string) (*record.Record, error) {
 	return x.current(ctx, r)
 }
 
-// byStart returns the id of the session whose id alone begins with start.
+// byStart returns the id of the only session whose id begins with start.
 func (x *Index) byStart(ctx context.Context, start string) (string, error) {
 	x.Settle(ctx, "")
 	ids, err := x.ids(ctx)
@@ -132,8 +133,8 @@ func (x *Index) byStart(ctx context.Context, start string) (string, error) {
 	return record.Find(record.Newest(ids, start), start, "session", func(id string) string { return id })
 }
 
-// begun returns the record of a session that has only just begun: its log is
-// there, and its record not yet.
+// Begun returns the record of a session that has only just begun: its log is stored, its
+// record not yet.
 func (x *Index) Begun(ctx context.Context, id string) (*record.Record, error) {
 	open, err := x.Unended(ctx)
 	if err != nil {
@@ -158,16 +159,17 @@ func (x *Index) Begun(ctx context.Context, id string) (*record.Record, error) {
 	return x.current(ctx, r)
 }
 
-// settle has the records of this process's sessions stored as they are now. id
-// empty means of all.
+// Settle has the current records of this process's sessions stored. An empty id means all
+// of them.
 func (x *Index) Settle(ctx context.Context, id string) {
 	if x.writer != nil {
 		x.writer.settle(ctx, id)
 	}
 }
 
-// current returns the record of a session as its log has it if that has ended:
-// who has seen session_end finds the session ended, though the bucket is behind.
+// current returns the record of a session or, if its log has ended, the record from the
+// log. So a caller that has seen session_end finds the session ended, even if the bucket
+// lags.
 func (x *Index) current(ctx context.Context, r *record.Record) (*record.Record, error) {
 	if r.Closed {
 		return r, nil

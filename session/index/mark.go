@@ -15,13 +15,14 @@ import (
 	"github.com/agentworker/worker/session/record"
 )
 
-// Beside its record each session has a mark in the bucket. It is stored once, when the
-// session is opened, so that its place in the bucket is the session's place in lists,
-// whatever becomes of the record. The key of a mark holds the ids above the session:
+// markToken begins the keys of marks. Each session has a mark in the bucket, beside its
+// record. It is stored once, when the session is opened. So its position in the bucket is
+// the session's position in lists, whatever happens to the record. The key holds the ids
+// above the session:
 //
 //	<workspace>.opened.<root>[.<child>…]
 //
-// A mark's content is the record as it was then.
+// A mark's content is the record at that time.
 const markToken = "opened"
 
 // markReaders is how many records are asked for at once, where each takes a round
@@ -32,11 +33,11 @@ func (x *Index) markKey(path event.Path) string {
 	return x.Key(markToken + "." + strings.Join(path.IDs(), "."))
 }
 
-// recordSubject returns the subject of a key of the bucket of records.
+// subject returns the subject of a key of the bucket of records.
 func (x *Index) subject(key string) string { return "$KV." + BucketName + "." + key }
 
-// parseKey tells what a subject of the bucket of records stands for: a record, or a
-// mark, of the session of an id. id empty: something else, or another workspace's.
+// parseKey returns the session that a subject of the bucket of records belongs to, and
+// whether the key is a mark. An empty id means something else, or another workspace's.
 func (x *Index) parseKey(subject string) (id string, mark bool) {
 	key, ours := strings.CutPrefix(subject, x.subject(x.Key("")))
 	switch {
@@ -62,11 +63,11 @@ func (x *Index) mark(ctx context.Context, r *record.Record) error {
 	return nil
 }
 
-// remark is mark for a session whose record was found without one: its process was
-// killed in between.
+// remark is mark for a session that was found without one: its process was killed in
+// between.
 func (x *Index) remark(ctx context.Context, r *record.Record) error {
 	if len(r.Path) == 0 {
-		return nil // damaged: it can't be followed, nor shown with others
+		return nil // damaged: its path can't be followed, and lists can't show it
 	}
 	if err := x.mark(ctx, r); err != nil {
 		return err
@@ -78,21 +79,20 @@ func (x *Index) remark(ctx context.Context, r *record.Record) error {
 	return err
 }
 
-// marked is a session as its mark tells of it.
+// marked is a session as its mark describes it.
 type marked struct {
 	seq uint64 // of the mark in the bucket
 	*record.Record
 }
 
-// resolve returns the records of sessions as they are now, in the same order; nil for
-// those that were deleted.
+// resolve returns the current records of sessions, in the same order; nil for deleted ones.
 func (x *Index) resolve(ctx context.Context, marks []marked) ([]*record.Record, error) {
 	records, errs := make([]*record.Record, len(marks)), make([]error, len(marks))
 	AtOnce(len(marks), func(i int) { records[i], errs[i] = x.ofMark(ctx, marks[i].Record) })
 	return records, errors.Join(errs...)
 }
 
-// ofMark returns the record of a session of which r is the mark; nil means it was deleted.
+// ofMark returns the record of the session with the mark r; nil means it was deleted.
 func (x *Index) ofMark(ctx context.Context, r *record.Record) (*record.Record, error) {
 	stored, _, err := x.Read(ctx, r.ID)
 	if err == nil {
@@ -108,7 +108,7 @@ func (x *Index) ofMark(ctx context.Context, r *record.Record) (*record.Record, e
 	return state.RecordOr(r), nil
 }
 
-// atOnce calls f for 0 to n-1, a few at a time, and returns when all have returned.
+// AtOnce calls f for 0 to n-1, a few at a time, and returns when all calls have returned.
 func AtOnce(n int, f func(i int)) {
 	var running sync.WaitGroup
 	workers := min(markReaders, n)
@@ -122,8 +122,7 @@ func AtOnce(n int, f func(i int)) {
 	running.Wait()
 }
 
-// remarkAll gives all sessions a mark that have none, in the order in which they were
-// opened.
+// MarkAll gives each session without a mark one, in the order in which they were opened.
 func (x *Index) MarkAll(ctx context.Context) error {
 	entries, err := x.Entries(ctx, x.records)
 	if err != nil {

@@ -1,9 +1,9 @@
 // Package index keeps the records of sessions in a bucket, for lists and look-ups.
 //
-// A session is its log, in the event stream. The bucket AGENT_SESSIONS is an index of
-// these logs: the process of a session writes the record behind the log, by a [Writer].
-// Beside the records the bucket has marks, which fix the order of lists, and a checkpoint
-// of the sessions that have not ended.
+// A session is its log, in the event stream. The bucket AGENT_SESSIONS is an index of these
+// logs: the process of a session writes the record after the log, with a [Writer]. The
+// bucket also has marks, which fix the order of lists, and a checkpoint of the sessions
+// that have not ended.
 package index
 
 import (
@@ -23,7 +23,7 @@ type Index struct {
 	bus     *eventbus.Bus
 	records jetstream.KeyValue
 	stream  jetstream.Stream // below records
-	writer  *Writer          // of a process that runs sessions; else nil
+	writer  *Writer          // of a process that runs sessions; otherwise nil
 }
 
 // Open makes sure of the bucket and returns the index of the bus's workspace.
@@ -43,8 +43,8 @@ func Open(ctx context.Context, bus *eventbus.Bus) (_ *Index, err error) {
 	return x, nil
 }
 
-// KV is the bucket. Others may keep keys in it that [Index.Key] makes.
+// KV returns the bucket. Other packages may keep keys in it that [Index.Key] makes.
 func (x *Index) KV() jetstream.KeyValue { return x.records }
 
-// Stream is the stream below the bucket.
+// Stream returns the stream below the bucket.
 func (x *Index) Stream() jetstream.Stream { return x.stream }

@@ -13,21 +13,22 @@ import (
 	"github.com/agentworker/worker/session/record"
 )
 
-// MaxPage is how many sessions a page has at most.
+// MaxPage is the greatest number of sessions in a page.
 const MaxPage = 1000
 
-// ErrCursor is returned for a cursor that no page of this workspace has had.
+// ErrCursor is returned for a cursor that no page of this workspace had.
 var ErrCursor = errors.New("it is no cursor that a list has returned: begin without one")
 
 // ListOptions says which page of the list of sessions to return.
 type ListOptions struct {
 	Limit  int    // how many sessions, 1 to [MaxPage]; 0 means MaxPage
-	Cursor string // [Page.Next] of the page before; empty means the first page
+	Cursor string // [Page.Next] of the previous page; empty means the first page
 
-	// Nested has the page contain nested sessions that have ended ([Record.Nested]).
+	// Nested includes nested sessions that have ended ([record.Record.Nested]).
 	Nested bool
 
-	// Since leaves out the sessions that ended before. The zero value: none.
+	// Since leaves out the sessions that ended before it. The zero value leaves out
+	// nothing.
 	Since time.Time
 }
 
@@ -35,14 +36,14 @@ type ListOptions struct {
 type Page struct {
 	Sessions []*record.Record // the newest first, in the order in which they were opened
 	Next     string           // the cursor of the next page; empty means there is none
-	Left     bool             // Since has left out sessions. It is known of the last page
+	Left     bool             // Since has left out sessions. Only the last page tells
 }
 
-// Page returns a page of the list of sessions. Successive pages contain every session
-// that existed throughout, and none twice, whatever is opened, changed and deleted
-// meanwhile. A session that ends between two pages may appear although Since leaves it
-// out. The cost depends on what is returned and, with Since, on what has happened since
-// then, not on the number of sessions. [ErrCursor] is returned for a bad cursor.
+// Page returns a page of the list of sessions. Successive pages contain every session that
+// existed throughout, and none twice, whatever is opened, changed and deleted meanwhile. A
+// session that ends between two pages may appear although Since leaves it out. The cost
+// depends on what is returned and, with Since, on what has happened since then. It does not
+// depend on the number of sessions. [ErrCursor] is returned for a bad cursor.
 func (x *Index) Page(ctx context.Context, o ListOptions) (*Page, error) {
 	if o.Limit == 0 {
 		o.Limit = MaxPage
@@ -92,8 +93,8 @@ func (x *Index) page(ctx context.Context, o ListOptions) (*Page, error) {
 	return page, nil
 }
 
-// cursor returns the cursor of what comes behind the session whose mark has a
-// sequence number: that, and a sum by which others are told from cursors.
+// cursor returns the cursor of the sessions after the one with the mark of a sequence
+// number. It is that number, with a sum to recognize it by.
 func cursor(workspace string, seq uint64) string {
 	data := binary.BigEndian.AppendUint64(nil, seq)
 	return base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint32(data, cursorSum(workspace, data)))

@@ -67,8 +67,8 @@ func (s *shelf) put(t testing.TB, key string, r record.Record) {
 	}
 }
 
-// TestPages: page after page has each session once that is there all the while,
-// whatever is opened, changed and deleted between two pages; the newest first.
+// TestPages: successive pages have each session once that exists throughout, the newest
+// first. Sessions are opened, changed and deleted between two pages.
 func TestPages(t *testing.T) {
 	s := newShelf(t)
 	stream, err := s.bus.JetStream().Stream(t.Context(), "KV_AGENT_SESSIONS")
@@ -139,7 +139,8 @@ func TestPages(t *testing.T) {
 	})
 }
 
-// TestPagesRebuilt: sessions whose marks were lost are listed once the index was rebuilt.
+// TestPagesRebuilt: after a rebuild of the index, sessions whose marks were lost are
+// listed.
 func TestPagesRebuilt(t *testing.T) {
 	s := newShelf(t)
 	const sessions = 40
@@ -167,8 +168,8 @@ func TestPagesRebuilt(t *testing.T) {
 	}
 }
 
-// TestPageSince: what ended before is left out, what runs is not, however old; and one
-// that got its mark late hides no other.
+// TestPageSince: sessions that ended before Since are left out, and running ones never,
+// however old. A session that got its mark late hides no other.
 func TestPageSince(t *testing.T) {
 	s := newShelf(t)
 	s.began = s.began.Add(-2 * time.Hour)
@@ -195,7 +196,7 @@ func TestPageSince(t *testing.T) {
 	}
 }
 
-// TestCursors: what is no cursor is refused, and nothing else.
+// TestCursors: whatever is not a cursor is refused, and nothing else.
 func TestCursors(t *testing.T) {
 	s := newShelf(t)
 	for range 3 {

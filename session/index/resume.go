@@ -10,8 +10,8 @@ import (
 	"github.com/agentworker/worker/session/record"
 )
 
-// Next returns the record of the session that goes on with the conversation of another
-// one; nil means there is none.
+// Resumed returns the record of the session that resumes another one; nil means there is
+// none.
 func (x *Index) Resumed(ctx context.Context, id string) (*record.Record, error) {
 	r, _, err := x.Read(ctx, record.ResumedID(id))
 	if errors.Is(err, jetstream.ErrKeyNotFound) {
@@ -23,8 +23,8 @@ func (x *Index) Resumed(ctx context.Context, id string) (*record.Record, error) 
 	return x.current(ctx, r)
 }
 
-// NewestRun returns the record of the newest run of a session: its own, if it was
-// not resumed.
+// Newest returns the record of the newest session of a conversation. If r's session was not
+// resumed, that is r itself.
 func (x *Index) Newest(ctx context.Context, r *record.Record) (*record.Record, error) {
 	for r.Status.Ended() {
 		next, _, err := x.Read(ctx, record.ResumedID(r.ID))
@@ -43,9 +43,9 @@ func (x *Index) Newest(ctx context.Context, r *record.Record) (*record.Record, e
 	return r, nil
 }
 
-// Reserve stores the record of a session that resumes another one, before anything
-// is in its log. Of all that would resume a session one succeeds; the others get
-// [ErrResumed].
+// Reserve stores the record of a session that resumes another one, before anything is in
+// its log. If several try to resume a session, one succeeds; the others get
+// [record.ErrResumed].
 func (x *Index) Reserve(ctx context.Context, r *record.Record) error {
 	_, err := x.Update(ctx, r, 0)
 	if errors.Is(err, ErrConflict) {

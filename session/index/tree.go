@@ -29,7 +29,7 @@ func (x *Index) List(ctx context.Context) ([]*record.Record, error) {
 }
 
 // Tree returns the records of the session at the end of path and of all below it, the
-// newest first. It costs what it returns.
+// newest first. The cost depends on what it returns.
 func (x *Index) Tree(ctx context.Context, path event.Path) ([]*record.Record, error) {
 	x.Settle(ctx, "")
 	subject := "$KV." + BucketName + "." + x.markKey(path)
@@ -54,9 +54,8 @@ func (x *Index) Tree(ctx context.Context, path event.Path) ([]*record.Record, er
 	return records, nil
 }
 
-// Holders returns the sessions that have not ended and whose resident file is the one
-// of this name, but for the one of an id. It is asked for in the index, when the
-// records of this process are stored.
+// Holders returns the open sessions with a resident file of this name, without the session
+// of one id. It first has the records of this process stored, and then reads the index.
 func (x *Index) Holders(ctx context.Context, resident, except string) ([]*record.Record, error) {
 	var holders []*record.Record
 	for o := (ListOptions{Since: time.Now()}); ; {

@@ -17,17 +17,17 @@ import (
 	"github.com/agentworker/worker/session/record"
 )
 
-// search is a look through the bucket of records for sessions that have not ended.
+// search looks through the bucket of records for sessions that have not ended.
 type search struct {
 	index  *Index
-	last   checkpoint // zero means all is looked through
+	last   checkpoint // zero means everything is searched
 	open   []Stored
 	known  map[string]bool // ids of sessions whose record was read
-	newest time.Time       // when the bucket was written to last
+	newest time.Time       // time of the bucket's last write
 }
 
-// open returns the sessions whose records are not closed, or not stored. Its cost is
-// that of the changes since the last checkpoint. It gives every session its mark.
+// Unended returns the sessions whose records are not closed, or not stored. Its cost
+// depends on the changes since the last checkpoint. It gives every session its mark.
 func (x *Index) Unended(ctx context.Context) ([]Stored, error) {
 	open, err := x.search(ctx)
 	if err != nil {
@@ -49,7 +49,7 @@ func (x *Index) search(ctx context.Context) ([]Stored, error) {
 	if now.Records, err = x.lastRecord(ctx); err != nil {
 		return nil, err
 	}
-	if last.Records > now.Records || last.Events > now.Events { // that of other streams
+	if last.Records > now.Records || last.Events > now.Events { // the checkpoint is of other streams
 		last = checkpoint{}
 	}
 	w := &search{index: x, last: last, known: make(map[string]bool)}
@@ -88,7 +88,7 @@ func (x *Index) search(ctx context.Context) ([]Stored, error) {
 	return append(w.open, unindexed...), nil
 }
 
-// all reports whether the whole bucket is looked through.
+// all reports whether the full bucket is searched.
 func (w *search) all() bool { return w.last.Schema == 0 }
 
 // countAll looks at all records.
@@ -113,9 +113,9 @@ func (w *search) countAll(ctx context.Context) error {
 	return nil
 }
 
-// countSince looks at the records that were open at a checkpoint, and at those that
-// have changed since, up to a sequence number. One that changes meanwhile moves behind
-// that: so those are asked for by id that were open, or have a mark, and did not come.
+// countSince reads the records that were open at a checkpoint, and all changed ones since,
+// up to a sequence number. A record that changes meanwhile moves beyond that number. So
+// sessions that were open, or have a mark, are read by id if their records did not come.
 func (w *search) countSince(ctx context.Context, upTo uint64) error {
 	marks := make(map[string]bool)
 	var unmarked []*record.Record
@@ -169,25 +169,24 @@ func (w *search) countSince(ctx context.Context, upTo uint64) error {
 	return nil
 }
 
-// indexDelay bounds how far a record in the bucket is behind the log of its
-// session, see [Store.unindexed].
+// indexDelay bounds how far a record in the bucket lags behind its session's log: see
+// [search.unindexed].
 const indexDelay = 3 * time.Minute
 
-// unindexed returns the sessions whose logs have begun, and of which no record is
-// stored: their process was killed in between. first is the sequence number of the
-// entry with which the first of them begins; 0 means there is none. It looks at the logs
-// that begin behind a sequence number or, with all, shortly before the bucket was
-// written to last.
+// unindexed returns the sessions with a log but without a stored record: their process was
+// killed in between. The first of them begins at the sequence number first; 0 means there
+// is none. The search covers the logs that begin after a sequence number. With all, it
+// covers those that began shortly before the bucket's last write, or later.
 //
-// Only these can lack their record then. A process that lives writes the record of a
-// session within [indexInterval], or the session fails within [WriteTimeout] or two. If
-// it is killed instead, the others of the workspace look here within [lease.Time] and a
-// minute, and until then alone do they write to the bucket without having looked. These
-// are some 100 s together.
+// Earlier sessions have their record. A living process writes a session's record within
+// [indexInterval], or the session fails within [WriteTimeout] or two. If the process is
+// killed instead, the others of the workspace search here within [lease.Time] and a minute.
+// Only until then do they write to the bucket without a search. These times together are
+// about 100 s.
 func (w *search) unindexed(ctx context.Context) (open []Stored, first uint64, err error) {
 	entries := w.index.bus.EntriesAfter(ctx, log.OpenedKind, w.last.Events)
 	if w.all() {
-		if w.newest.IsZero() { // then the bucket is new, or lost: for that there is Rebuild
+		if w.newest.IsZero() { // the bucket is new, or lost: Rebuild is for that
 			stream, err := w.index.bus.JetStream().Stream(ctx, eventbus.Stream)
 			if err != nil {
 				return nil, 0, err
@@ -210,7 +209,7 @@ func (w *search) unindexed(ctx context.Context) (open []Stored, first uint64, er
 		w.known[r.ID] = true
 		if !w.all() {
 			stored, rev, err := w.index.Read(ctx, r.ID)
-			if err == nil && !stored.Closed { // it has come meanwhile
+			if err == nil && !stored.Closed { // its record was stored meanwhile
 				open = append(open, Stored{stored, rev})
 			}
 			if err == nil { // closed, and before the checkpoint

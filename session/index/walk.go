@@ -11,21 +11,21 @@ import (
 	"github.com/agentworker/worker/session/record"
 )
 
-// walk collects the sessions of a page, from the end of the bucket on.
+// walk collects the sessions of a page, from the end of the bucket backwards.
 type walk struct {
 	index   *Index
 	options ListOptions
 	first   uint64 // of the bucket
 	found   []marked
-	at      uint64          // down to it the bucket was read
-	older   bool            // there is more below, which was stored before Since
+	at      uint64          // the bucket was read down to it
+	older   bool            // there is more below, stored before Since
 	left    bool            // Since has left out a session
 	above   map[string]bool // ids of sessions whose marks were read
 	changed map[string]bool // ids of sessions whose record was written since then
 }
 
-// down collects the sessions whose marks are below a sequence number, until there are
-// enough, or until all further ones were stored before Since.
+// down collects the sessions with marks below a sequence number. It stops when there are
+// enough, or when all further marks were stored before Since.
 func (w *walk) down(ctx context.Context, before uint64) error {
 	w.at = before
 	for width := uint64(6 * w.options.Limit); w.at > w.first && len(w.found) <= w.options.Limit && !w.older; width *= 4 {
@@ -51,8 +51,8 @@ func (w *walk) down(ctx context.Context, before uint64) error {
 	return nil
 }
 
-// read returns the marks between two sequence numbers that were stored since Since, and
-// notes whose records are there.
+// read returns the marks between two sequence numbers that were stored since Since. It also
+// notes the sessions whose records are there.
 func (w *walk) read(ctx context.Context, from, to uint64) (marks []marked, err error) {
 	for m, err := range w.index.bus.Range(ctx, w.index.stream, from, to) {
 		if err != nil {
@@ -81,7 +81,7 @@ func (w *walk) read(ctx context.Context, from, to uint64) (marks []marked, err e
 	return marks, nil
 }
 
-// take collects those of some sessions that the page is to have.
+// collect collects the sessions that belong on the page.
 func (w *walk) collect(ctx context.Context, marks []marked) error {
 	records, err := w.index.resolve(ctx, marks)
 	if err != nil {
@@ -100,9 +100,8 @@ func (w *walk) collect(ctx context.Context, marks []marked) error {
 	return nil
 }
 
-// long collects the sessions whose marks were stored before Since, and that have not
-// ended then.
-// before and last are where the walk began, and the end of the bucket.
+// long collects the sessions with marks from before Since that had not ended at that time.
+// The walk began at before, and the bucket ends at last.
 func (w *walk) long(ctx context.Context, before, last uint64) error {
 	if _, err := w.read(ctx, before, last); err != nil {
 		return err

@@ -12,8 +12,8 @@ import (
 	"github.com/agentworker/worker/session/record"
 )
 
-// tryRows sends the records of rows one behind the other, and reports which are known
-// to be stored. A new one goes out behind its mark.
+// tryRows sends the records of rows one after the other, and reports which are known to be
+// stored. A new record is sent after its mark.
 func (w *Writer) tryRows(ctx context.Context, rows []*indexRow, records []*record.Record) (written []bool) {
 	writes := make([]eventbus.Write, 0, 2*len(rows))
 	written = make([]bool, len(rows))
@@ -47,8 +47,8 @@ func (w *Writer) tryRows(ctx context.Context, rows []*indexRow, records []*recor
 	return written
 }
 
-// writeRow stores a form of a session's record by compare-and-set. kept false:
-// the record is not this process's any more, as its session has learnt.
+// writeRow stores a form of a session's record by compare-and-set. kept false means that
+// the record no longer belongs to this process. The session has learnt that.
 func (w *Writer) writeRow(ctx context.Context, row *indexRow, next *record.Record) (kept bool, err error) {
 	rev, err := w.index.Update(ctx, next, row.rev)
 	if err == nil {
@@ -77,8 +77,7 @@ func (w *Writer) writeRow(ctx context.Context, row *indexRow, next *record.Recor
 	return true, err
 }
 
-// deleted reports whether a session was deleted, which only one can be that has
-// ended.
+// deleted reports whether a session was deleted. Only an ended session can be.
 func (w *Writer) deleted(ctx context.Context, r *record.Record) (bool, error) {
 	if !r.Closed {
 		return false, nil

@@ -14,19 +14,19 @@ import (
 )
 
 const (
-	// indexInterval is how often the record of a session that runs is written at
-	// most: its steps and tokens. A new state is written after stateDelay. How it
-	// begins and ends is written at once, and that somebody is asked.
+	// indexInterval is the shortest time between two writes of a running session's record:
+	// its steps and tokens. A new state is written after stateDelay. The beginning, the
+	// end, and a question to a person are written immediately.
 	indexInterval = time.Second
 	stateDelay    = 50 * time.Millisecond
 
-	// indexBatch is how many records are on their way at once.
+	// indexBatch is how many records are sent before the first of them is acknowledged.
 	indexBatch = 256
 )
 
-// Index writes the records of a process's sessions to their bucket, behind the
-// sessions: what counts is in their logs. One write of a record is on its way at
-// most, and the newest form of it wins.
+// Writer writes the records of a process's sessions to their bucket. The records may lag,
+// as only the sessions' logs count. At most one write of a record is under way, and its
+// newest form wins.
 type Writer struct {
 	index *Index
 	log   *slog.Logger
@@ -35,24 +35,23 @@ type Writer struct {
 	done  chan struct{}
 
 	mu      sync.Mutex
-	rows    map[string]*indexRow // of the sessions that run, or are not stored as they are
-	ready   []*indexRow          // to be written now
-	later   map[string]*indexRow // to be written, but not yet
+	rows    map[string]*indexRow // of the sessions that run, or whose newest form is not stored
+	ready   []*indexRow          // rows to write now
+	later   map[string]*indexRow // rows to write later
 	dueAt   time.Time            // when the first of later may be due; zero means later is empty
 	rounds  int                  // of writing, so far
-	ended   chan struct{}        // closed at the end of a round, then another
+	ended   chan struct{}        // closed at the end of a round, then replaced
 	closing bool
 }
 
-// IndexOwner is a session that has its record written. What it is told, it is told
-// by the index's goroutine.
+// Owner is a session that has its record written. The writer's goroutine calls its methods.
 type Owner interface {
-	// Taken tells that another process has ended the session, as r says. Its
+	// Claimed reports that another process has ended or claimed the session, as r says. Its
 	// record is not written any more.
 	Claimed(r *record.Record)
 
-	// Unstored tells that the record could not be stored for some time, with the
-	// last error. Nobody would find the session. It may be told again.
+	// Unstored reports that the record could not be stored for some time, with the last
+	// error. So nobody would find the session. It may be called again.
 	Unstored(err error)
 }
 
@@ -60,18 +59,18 @@ type Owner interface {
 type indexRow struct {
 	id      string
 	owner   Owner
-	rev     uint64         // of what is stored; 0 means nothing is. The writer's alone
-	next    *record.Record // what is to be written; nil means nothing
-	ready   bool           // it is among those to be written now
+	rev     uint64         // the stored revision; 0 means none. Only the writer uses it
+	next    *record.Record // the form to write; nil means none
+	ready   bool           // it is in Writer.ready
 	writing bool           // it is being written
-	status  record.Status  // as it was written last
-	wrote   time.Time      // when that was, or should have been
-	failing time.Time      // since when it can't be; zero means it can
+	status  record.Status  // the last written status
+	wrote   time.Time      // time of the last write, or when it should have happened
+	failing time.Time      // since when writes fail; zero means they do not
 }
 
-// StartIndex begins to write the records of the sessions that this process runs,
-// until [Index.Close] or until the connection is closed. What the store is asked for then
-// it has written first. Call it once, before the store is used.
+// StartWriter begins to write the records of this process's sessions, until [Writer.Close]
+// or until the connection is closed. From then on, the index writes them before it answers
+// a request. Call it once, before the index is used.
 func (x *Index) StartWriter(log *slog.Logger) *Writer {
 	w := &Writer{
 		index: x, log: log, wake: make(chan struct{}, 1), done: make(chan struct{}),
@@ -109,8 +108,8 @@ func (w *Writer) Close(ctx context.Context) error {
 	return nil
 }
 
-// Put has a record of the owner's session written, and does not wait for that. Nobody
-// changes r any more.
+// Put has a record of the owner's session written, and does not wait for that. Nobody may
+// change r any more.
 func (w *Writer) Put(owner Owner, r *record.Record) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -123,7 +122,7 @@ func (w *Writer) Put(owner Owner, r *record.Record) {
 	w.queue(row, false)
 }
 
-// left is how long what is to be written of a row has time.
+// due returns how long the write of a row may wait.
 func (row *indexRow) due() time.Duration {
 	status, since := row.next.Status, time.Since(row.wrote)
 	switch {
@@ -138,8 +137,7 @@ func (row *indexRow) due() time.Duration {
 	}
 }
 
-// queue has what is to be written of a row written: now, or once its time has
-// come. The caller holds x.mu.
+// queue schedules the write of a row: now, or when it is due. The caller holds w.mu.
 func (w *Writer) queue(row *indexRow, now bool) {
 	if row.ready || row.writing {
 		return
@@ -154,7 +152,7 @@ func (w *Writer) queue(row *indexRow, now bool) {
 	w.signal()
 }
 
-// delay has what is to be written of a row written later. The caller holds x.mu.
+// delay schedules the write of a row for later. The caller holds w.mu.
 func (w *Writer) delay(row *indexRow, left time.Duration) {
 	w.later[row.id] = row
 	if at := time.Now().Add(left); w.dueAt.IsZero() || at.Before(w.dueAt) {
@@ -170,7 +168,7 @@ func (w *Writer) signal() {
 	}
 }
 
-// run writes what is due, in rounds.
+// run writes the due rows, in rounds.
 func (w *Writer) run(ctx context.Context, closed <-chan nats.Status) {
 	defer close(w.done)
 	defer w.stop()
@@ -197,8 +195,8 @@ func (w *Writer) run(ctx context.Context, closed <-chan nats.Status) {
 	}
 }
 
-// due returns the rows to write now or, if there are none, how long to wait for
-// some. over: none will come.
+// due returns the rows to write now or, if there are none, how long to wait for some. over
+// reports that no more will come.
 func (w *Writer) due() (rows []*indexRow, wait time.Duration, over bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -216,12 +214,12 @@ func (w *Writer) due() (rows []*indexRow, wait time.Duration, over bool) {
 	return rows, wait, w.closing && len(rows) == 0 && len(w.later) == 0
 }
 
-// round writes rows, and returns when all of them are done with.
+// round writes rows, and returns when all of them are written or have failed.
 func (w *Writer) round(ctx context.Context, rows []*indexRow) {
 	for part := range slices.Chunk(rows, indexBatch) {
 		records := w.next(part)
 		written := w.tryRows(ctx, part, records)
-		var rest []int // of which it is not known that they are stored
+		var rest []int // rows not known to be stored
 		for i, row := range part {
 			if written[i] {
 				w.finish(row, records[i], true, nil)
@@ -238,7 +236,7 @@ func (w *Writer) round(ctx context.Context, rows []*indexRow) {
 	w.ended = make(chan struct{})
 }
 
-// take returns the newest forms of rows, which are being written from now on.
+// next returns the newest forms of rows, and marks the rows as being written.
 func (w *Writer) next(rows []*indexRow) []*record.Record {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -258,8 +256,8 @@ func (w *Writer) write(ctx context.Context, row *indexRow, next *record.Record) 
 	w.finish(row, next, kept, err)
 }
 
-// finish processes what became of a form of a row's record. kept false: the record is
-// not this process's any more.
+// finish processes the outcome of a write. kept false means that the record no longer
+// belongs to this process.
 func (w *Writer) finish(row *indexRow, next *record.Record, kept bool, err error) {
 	w.mu.Lock()
 	now := time.Now()
@@ -287,13 +285,13 @@ func (w *Writer) finish(row *indexRow, next *record.Record, kept bool, err error
 		w.queue(row, false)
 	}
 	w.mu.Unlock()
-	if hidden { // nobody would find it: see [Store.unindexed]
+	if hidden { // nobody would find it: see [search.unindexed]
 		row.owner.Unstored(err)
 	}
 }
 
-// settle has what is known of a session written now, and returns when it is, or
-// when that has failed. id empty: of all sessions.
+// settle writes what is known of a session, and returns when that is done or has failed. An
+// empty id means all sessions.
 func (w *Writer) settle(ctx context.Context, id string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -311,8 +309,8 @@ func (w *Writer) settle(ctx context.Context, id string) {
 	}
 }
 
-// unsettled reports whether something of a session is not written, and has it
-// written now. The caller holds x.mu.
+// unsettled reports whether something of a session is not written, and has it written now.
+// The caller holds w.mu.
 func (w *Writer) unsettled(id string) bool {
 	rows := w.rows
 	if id != "" {
@@ -332,6 +330,6 @@ func (w *Writer) unsettled(id string) bool {
 	return found
 }
 
-// WriteTimeout bounds a write to the store that has to happen even though the
-// session's own context has ended.
+// WriteTimeout bounds a write to the store that must happen even though the session's own
+// context has ended.
 const WriteTimeout = 10 * time.Second
