@@ -16,29 +16,6 @@ import (
 	"github.com/agentworker/worker/session/log"
 )
 
-// Check is the result of [Checker.Check]. Its JSON is camelCase.
-type Check struct {
-	Streams []StreamUse `json:"streams"`
-	Logs    int         `json:"logs"`    // sessions of the workspace that have a log
-	Records int         `json:"records"` // of the workspace, in the bucket
-	Missing []string    `json:"missing"` // ids of logs without a record
-	Behind  []string    `json:"behind"`  // ids of records that lack the end that is in the log
-
-	// Unread is how many of the oldest messages of the event stream were not searched for
-	// events without their content.
-	Unread uint64 `json:"unread"`
-	from   uint64 // the first one that is searched
-
-	Findings []Finding `json:"findings"` // all that is wrong, with what to do
-}
-
-// StreamUse is what one stream of the store holds, for all workspaces.
-type StreamUse struct {
-	Name     string `json:"name"` // KV_… is the stream of a bucket, OBJ_… that of an object store
-	Messages uint64 `json:"messages"`
-	Bytes    uint64 `json:"bytes"`
-}
-
 // Check compares the records in the bucket with the sessions' logs, and looks for what the
 // store has lost. It reads the newest messages of the event stream, as many as newest says.
 // It reads all of them if newest is 0 or a loss is known.

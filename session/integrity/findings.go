@@ -14,15 +14,6 @@ import (
 	"github.com/agentworker/worker/session/lease"
 )
 
-// The kinds of a [Finding].
-const (
-	LossFinding       = "loss"       // messages that were lost by damage
-	MissingFinding    = "missing"    // sessions that are not in the index
-	BehindFinding     = "behind"     // sessions that have ended, but not in the index
-	IncompleteFinding = "incomplete" // sessions with missing events
-	PayloadFinding    = "payload"    // an event whose content is missing
-)
-
 const (
 	rebuildAdvice = "'worker doctor --rebuild' makes the index anew from the logs"
 	ackAdvice     = "restore the state folder from a copy, or remove nats/losses.json in it to be told no more"
@@ -99,14 +90,4 @@ func (c *Checker) findings(ctx context.Context, check *Check, stored map[string]
 		})
 	}
 	return nil
-}
-
-// Finding is one thing that is wrong with the store.
-type Finding struct {
-	Kind     string         `json:"kind"` // loss, missing, behind, incomplete or payload
-	Text     string         `json:"text"`
-	Advice   string         `json:"advice"`
-	Sessions []string       `json:"sessions,omitempty"` // ids of the sessions concerned
-	Loss     *eventbus.Loss `json:"loss,omitempty"`
-	Seq      uint64         `json:"seq,omitempty"` // of the event concerned
 }

@@ -12,6 +12,10 @@ import (
 	"github.com/agentworker/worker/session/record"
 )
 
+// endDelay bounds the time from the end in a session's record to the storage of its last
+// event.
+const endDelay = time.Minute
+
 // IncompleteError says which events of a session are missing, or may be.
 type IncompleteError struct {
 	SessionID string

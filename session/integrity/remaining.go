@@ -9,10 +9,6 @@ import (
 	"github.com/agentworker/worker/session/record"
 )
 
-// endDelay bounds the time from the end in a session's record to the storage of its last
-// event.
-const endDelay = time.Minute
-
 // Rest is what a session's stream still has from a sequence number on.
 type Rest struct {
 	More  bool      // there is more, stored or to come

@@ -113,19 +113,6 @@ func (rec *Recovery) claim(ctx context.Context, ad Adopter, bootID string, o ind
 	return t, nil
 }
 
-// own stores the record of a claimed session and returns its revision. It prevails over
-// what the old process may still have stored.
-func (rec *Recovery) own(ctx context.Context, o index.Stored, r *record.Record) (rev uint64, err error) {
-	for tries := 3; ; tries-- {
-		if rev, err = rec.index.Update(ctx, r, o.Rev); tries == 0 || !errors.Is(err, index.ErrConflict) {
-			return rev, err
-		}
-		if _, o.Rev, err = rec.index.Read(ctx, o.ID); err != nil {
-			return 0, err
-		}
-	}
-}
-
 // Abandon ends a session that this process has claimed and can't resume.
 func (rec *Recovery) Abandon(ctx context.Context, t *Claimed, why error) error {
 	rec.stuck.Store(t.State.Record.ID, true)

@@ -120,3 +120,16 @@ func interrupted(why error) ending {
 	}
 	return ending{record.Interrupted, cause}
 }
+
+// own stores the record of a claimed session and returns its revision. It prevails over
+// what the old process may still have stored.
+func (rec *Recovery) own(ctx context.Context, o index.Stored, r *record.Record) (rev uint64, err error) {
+	for tries := 3; ; tries-- {
+		if rev, err = rec.index.Update(ctx, r, o.Rev); tries == 0 || !errors.Is(err, index.ErrConflict) {
+			return rev, err
+		}
+		if _, o.Rev, err = rec.index.Read(ctx, o.ID); err != nil {
+			return 0, err
+		}
+	}
+}

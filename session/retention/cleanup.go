@@ -15,13 +15,6 @@ import (
 	"github.com/agentworker/worker/session/record"
 )
 
-// cleanupToken begins the keys of sessions that their callers want deleted, with those
-// below them, once the results were delivered: see [Retention.CleanUp]. Until then each has
-// a key in the bucket of records:
-//
-//	<workspace>.cleanup.<root>[.<child>…]
-const cleanupToken = "cleanup."
-
 // cleanup is a session that will be deleted.
 type cleanup struct {
 	Path event.Path `json:"path"`
@@ -76,25 +69,6 @@ func (ret *Retention) CleanUp(ctx context.Context) (deleted int, err error) {
 		}
 	}
 	return deleted, nil
-}
-
-// below returns the keys with a token, each as the ids from the root down. ids lead to a
-// session, and only keys below it are returned; empty means all.
-func (ret *Retention) below(ctx context.Context, token, ids string) ([]string, error) {
-	filter := token + ">"
-	if ids != "" {
-		filter = token + ids + ".>"
-	}
-	found, err := ret.index.Keys(ctx, ret.index.Stream(), ret.index.KV(), filter)
-	if err != nil {
-		return nil, fmt.Errorf("looking for sessions to delete: %w", err)
-	}
-	keys := make([]string, 0, len(found))
-	for key := range found {
-		keys = append(keys, strings.TrimPrefix(key, ret.index.Key(token)))
-	}
-	slices.Sort(keys)
-	return keys, nil
 }
 
 // cleanUp deletes the session of a key if it may be deleted.

@@ -16,15 +16,6 @@ import (
 	"github.com/agentworker/worker/session/record"
 )
 
-// cleanedToken begins the keys that keep what a deleted session has used. It still counts
-// in the budgets of the sessions above. Such a key is stored before anything is deleted,
-// and goes with the root. A session may resume another one, and share its budget. Then it
-// has a further key, below that session. A resumed session may be made again with the same
-// id; the time of its opening tells the two apart.
-//
-//	<workspace>.cleaned.<root>[.<child>…]=<nanoseconds>
-const cleanedToken = "cleaned."
-
 // Deleted is a session that was deleted, or is being deleted.
 type Deleted struct {
 	ID     string
