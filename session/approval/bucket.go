@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -47,6 +48,13 @@ func (b *Bucket) All(ctx context.Context) ([]*Approval, error) {
 func (b *Bucket) Get(ctx context.Context, id string) (*Approval, error) {
 	if !event.ValidID(id) {
 		return nil, &record.NotFoundError{What: "approval", ID: id}
+	}
+	entry, err := b.kv.Get(ctx, b.index.Key(id))
+	if err == nil {
+		return decode(entry.Value())
+	}
+	if !errors.Is(err, jetstream.ErrKeyNotFound) {
+		return nil, fmt.Errorf("reading approval %s: %w", id, err)
 	}
 	all, err := b.All(ctx)
 	if err != nil {
