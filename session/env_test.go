@@ -178,7 +178,7 @@ func newEnvOn(t *testing.T, at eventbus.Options, m model.Model, change func(*ses
 	if e.Manager, err = session.OpenManager(t.Context(), opts); err != nil {
 		t.Fatal(err)
 	}
-	e.Store().Recovery.ForceStops(time.Minute)
+	e.Store().Recovery.StopGrace = time.Minute
 	t.Cleanup(func() { _ = e.Close() }) // of a store that a test has broken it fails
 	return e
 }

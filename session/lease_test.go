@@ -49,7 +49,7 @@ func (e *env) openManager(m model.Model) *session.Manager {
 	if err != nil {
 		e.t.Fatal(err)
 	}
-	manager.Store().Recovery.ForceStops(time.Minute)
+	manager.Store().Recovery.StopGrace = time.Minute
 	return manager
 }
 

@@ -48,7 +48,7 @@ func OpenManager(ctx context.Context, opts Options) (*Manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	sessions.Notices.NoteEnds(opts.EndNotes)
+	sessions.Notices.EndNotes = opts.EndNotes
 	log := opts.Logger
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -71,7 +71,7 @@ func OpenManager(ctx context.Context, opts Options) (*Manager, error) {
 	}
 	p.calls.BootID, p.calls.Counted = p.BootID, p.totals.addToolCall
 	m.p = p
-	sessions.Recovery.TellEnds(func(r *record.Record) { _ = p.calls.Audit.Note(EndRecord(r)) })
+	sessions.Recovery.Ended = func(r *record.Record) { _ = p.calls.Audit.Note(EndRecord(r)) }
 	p.Index = sessions.Index.StartWriter(log)
 	if err := m.startKeeper(ctx); err != nil {
 		return nil, errors.Join(err, p.Index.Close(ctx))

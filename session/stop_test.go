@@ -216,7 +216,7 @@ func TestStopForced(t *testing.T) {
 		t.Fatal(err)
 	}
 	stops := e.process(turns{say("ok")}).Store()
-	stops.Recovery.ForceStops(time.Millisecond)
+	stops.Recovery.StopGrace = time.Millisecond
 	rec, err := stops.Recovery.Stop(t.Context(), root.ID(), "alice")
 	if err != nil || rec.Status != record.Cancelled || !rec.Closed || !strings.Contains(rec.Error, "stopped by alice; its process did not end it in time") {
 		t.Errorf("record %+v, %v", rec, err)

@@ -76,7 +76,7 @@ func TestStopStopped(t *testing.T) {
 		t.Fatal(err)
 	}
 	natstest.StopProcess(t, p.cmd.Process, syscall.SIGSTOP)
-	sessions.Recovery.ForceStops(time.Millisecond)
+	sessions.Recovery.StopGrace = time.Millisecond
 	r, err := sessions.Recovery.Stop(t.Context(), p.id, "alice")
 	if err != nil || !strings.Contains(r.Error, "stopped by alice; its process did not end it in time") {
 		t.Fatalf("record %+v, %v", r, err)

@@ -147,7 +147,7 @@ func (s setup) open(t testing.TB) *env {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.sessions.Store().Recovery.ForceStops(time.Minute)
+	e.sessions.Store().Recovery.StopGrace = time.Minute
 	if e.Service, err = taskt.New(taskt.Options{Sessions: e.sessions, Agents: s.agents, Root: root, Limits: s.limits, Budget: s.budget, Above: s.above, AgentModels: s.agentModels, AgentEfforts: s.efforts, Isolate: s.isolate, Tools: s.tools}); err != nil {
 		t.Fatal(err)
 	}

@@ -162,7 +162,7 @@ func TestKilledTree(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sessions.Notices.NoteEnds(control.EndNotes)
+		sessions.Notices.EndNotes = control.EndNotes
 		for range 2 { // the second finds nothing to do
 			if _, err := sessions.Recovery.Recover(t.Context()); err != nil {
 				t.Fatal(err)

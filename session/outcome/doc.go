@@ -21,6 +21,3 @@ type Notices struct {
 func NewNotices(records *index.Index, transcripts *transcript.Reader) *Notices {
 	return &Notices{index: records, transcripts: transcripts}
 }
-
-// NoteEnds sets the end notes.
-func (n *Notices) NoteEnds(notes EndNotes) { n.EndNotes = notes }

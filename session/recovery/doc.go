@@ -34,9 +34,3 @@ type Recovery struct {
 func New(bus *eventbus.Bus, records *index.Index, approvals *approval.Bucket, leases *lease.Bucket, requests *requests.Sender, notices *outcome.Notices) *Recovery {
 	return &Recovery{bus: bus, index: records, approvals: approvals, leases: leases, requests: requests, notices: notices}
 }
-
-// ForceStops sets StopGrace.
-func (rec *Recovery) ForceStops(after time.Duration) { rec.StopGrace = after }
-
-// TellEnds sets Ended.
-func (rec *Recovery) TellEnds(f func(*record.Record)) { rec.Ended = f }

@@ -52,7 +52,7 @@ func (p *Program) OpenStorage(ctx context.Context) (_ *Storage, err error) {
 	if s.Records, err = store.Open(ctx, s.Bus); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	s.Records.Notices.NoteEnds(control.EndNotes)
+	s.Records.Notices.EndNotes = control.EndNotes
 	return s, nil
 }
 
@@ -69,7 +69,7 @@ func (s *Storage) Recover(ctx context.Context) error {
 		return nil
 	}
 	var ended []*record.Record
-	s.Records.Recovery.TellEnds(func(r *record.Record) { ended = append(ended, r) })
+	s.Records.Recovery.Ended = func(r *record.Record) { ended = append(ended, r) }
 	_, err := s.Records.Recovery.Recover(ctx)
 	if err = errors.Join(err, s.auditEnds(ctx, ended)); err != nil {
 		return fmt.Errorf("ending the sessions of an earlier process: %w", err)
