@@ -44,7 +44,8 @@ func TestMaskJSON(t *testing.T) {
 	}
 }
 
-// TestMaskAsked: what a person is asked about hides no command behind a mask.
+// TestMaskAsked checks that no mask hides a command from the person who is asked about
+// it.
 func TestMaskAsked(t *testing.T) {
 	hidden := "-----BEGIN RSA " + "PRIVATE KEY-----\nrm -rf /home/me\n"
 	for _, text := range []string{hidden, "x=a://b:;rm${IFS}x@c", "rm bearer /home/me/documents/all", "aws secret: /" + rep("home/", 39)} {

@@ -1,10 +1,11 @@
 package secrets
 
-// kind is a kind of credentials: a prefix, which is shown, and behind it what is masked.
+// kind is a kind of credentials: a prefix, which is shown, and the masked part after
+// it.
 type kind struct {
 	name  string
 	after []string // the prefixes
-	form  form     // what is behind them, and what has to be before
+	form  form     // what follows them, and what must come before
 	of    *class   // the characters that are masked
 	min   int      // how many there are at least
 
@@ -14,7 +15,7 @@ type kind struct {
 	inside bool // the prefix may stand within a word
 	hides  bool // a path or a command could be in what is masked: [MaskAsked] leaves it
 
-	mark string // what stands in its place
+	mark string // the replacement for the masked part
 }
 
 // form is how a credential is read.
@@ -22,17 +23,18 @@ type form uint8
 
 const (
 	run     form = iota // characters of a class, as many as there are
-	anyCase             // the same behind a prefix in whatever case
-	azure               // a run behind three characters, a digit and the prefix
-	aws                 // 40 characters behind the words aws and secret, and a separator
+	anyCase             // the same after a prefix in any case
+	azure               // a run after three characters, a digit and the prefix
+	aws                 // 40 characters after the words aws and secret, and a separator
 	address             // between the colon and the @ of an address
 	jwt                 // parts of a token, with "." between them
 	twoRuns             // 20 to 24 characters, ".", and min more
-	pem                 // behind the line that begins it, up to the one that ends it
+	pem                 // after the line that begins it, up to the line that ends it
 )
 
-// kinds is the table of what is masked. Unless it says more, the form is that of the table of
-// gitleaks (https://github.com/gitleaks/gitleaks, config/gitleaks.toml, MIT), or looser.
+// kinds is the table of what is masked. Unless a row says more, the form is copied from
+// the table of gitleaks (https://github.com/gitleaks/gitleaks, config/gitleaks.toml,
+// MIT), or looser.
 var kinds = []*kind{
 	{name: "private key", after: []string{"PRIVATE KEY-----", "PRIVATE KEY BLOCK-----"}, form: pem, of: pemBody, min: 1, joint: '-', behind: letter, inside: true, hides: true}, // RFC 7468
 	{name: "Anthropic", after: []string{"sk-ant-"}, of: base64URL, min: 20},

@@ -69,8 +69,8 @@ func standsBefore[T text](s T, p int, x prefix) bool {
 	return true
 }
 
-// isEscape reports whether c, behind a backslash, is a line's end or a tab: then a word
-// begins behind it.
+// isEscape reports whether c, following a backslash, is a line's end or a tab: then a
+// word begins after it.
 func isEscape(c byte) bool { return c == 'n' || c == 'r' || c == 't' }
 
 // hasUser reports whether s has "scheme://user" before i.
@@ -121,7 +121,7 @@ func lastWord[T text](s T, p int, word string) int {
 	return -1
 }
 
-// match tells whether what stands at p, behind a prefix of the kind, is masked.
+// match decides whether the text at p, which follows a prefix of the kind, is masked.
 func match[T text](s T, p int, k *kind, final bool) verdict {
 	switch k.form {
 	case aws:
@@ -216,8 +216,8 @@ func segment[T text](s T, p int, k *kind, min, max int, final bool) (n int, v ve
 	return n, yes
 }
 
-// rest returns where the credential ends that p is in. over false: it ends there unless it
-// goes on with what follows.
+// rest returns where the credential ends that p is in. If over is false, it ends there
+// unless the following text continues it.
 func rest[T text](s T, p int, k *kind, final bool) (at int, over bool) {
 	for p < len(s) {
 		if k.of[s[p]] {

@@ -1,9 +1,10 @@
 // Package secrets finds credentials in text by their form, and masks them.
 //
-// Only forms that are hardly anything else are known: a prefix that a provider gives its
-// keys, and as many characters of its alphabet behind it. A password without a form is not
-// found. The prefix stays, so that a person sees what was there, and a text that comes in
-// pieces is held back only behind one: see [Stream]. The time is linear in the text.
+// It knows only forms that are hardly anything else: a provider's prefix for its keys,
+// followed by enough characters of the provider's alphabet. A password without a form
+// is not found. The prefix stays, so that a person sees which credential was there. A
+// text that arrives in pieces is held back only after a prefix: see [Stream]. The time
+// is linear in the text.
 package secrets
 
 import (
@@ -12,12 +13,13 @@ import (
 )
 
 // Mask returns the text with what looks like a credential replaced by "[masked: KIND]",
-// behind the prefix by which it is known. A text without any is returned as it is.
+// behind the prefix by which it is known. A text without credentials is returned
+// unchanged.
 func Mask(text string) string { return mask(text, false) }
 
-// MaskAsked is [Mask] for what a person is asked about. It leaves what could hide a part of
-// the call: a private key, whose form has spaces and slashes, a password in an address, and
-// other values that a path or a command fits into.
+// MaskAsked is [Mask] for what a person is asked about. It does not mask values that
+// could hide a part of the call. These are private keys, whose form has spaces and
+// slashes, passwords in addresses, and other values that a path or a command fits into.
 func MaskAsked(text string) string { return mask(text, true) }
 
 func mask(text string, asked bool) string {
@@ -46,7 +48,7 @@ func mask(text string, asked bool) string {
 // Masked reports whether a text may be one that was masked.
 func Masked(text string) bool { return strings.Contains(text, markStart) }
 
-// markStart is what stands in the place of a credential begins with.
+// markStart begins each replacement of a credential.
 const markStart = "[masked: "
 
 // shortest is the length of the shortest text that has a credential.

@@ -16,7 +16,8 @@ var (
 	rep  = secretstest.Repeat
 )
 
-// TestMask: no key of any provider stays, wherever it stands, and what is beside it does.
+// TestMask checks that the keys of all providers are masked in any context, and that
+// the text around them stays.
 func TestMask(t *testing.T) {
 	for name, key := range keys {
 		for _, frame := range []string{"%s", "token=%s", `{"apiKey":"%s"}`, "curl -H 'Authorization: Bearer %s' x", "a\n%s\nb", `"a\n%s\"b"`, "https://user:%s@host/x"} {

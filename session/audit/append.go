@@ -33,12 +33,12 @@ type chain struct {
 	head   Head
 	policy string // that was in force at the head
 
-	looked time.Time // when it was last looked whether records are to be taken out
+	looked time.Time // when the log was last checked for records to remove
 	since  int       // bytes stored since then
 }
 
-// store stores records behind all that is there, and returns those that it has not
-// stored. It repeats what the store has not answered for some seconds.
+// store appends records to the log, and returns the rest if it can't store all of them.
+// It repeats what the store has not answered for some seconds.
 func (c *chain) store(ctx context.Context, l *Log, records []Record) (left []Record, err error) {
 	for len(records) > 0 {
 		n, err := c.append(ctx, l, records)
@@ -97,9 +97,9 @@ func mayRepeat(err error) bool {
 	return eventbus.IsTransient(err) || !errors.As(err, new(*jetstream.APIError)) && !errors.Is(err, eventbus.ErrLost)
 }
 
-// message makes the next message of the first of some records, and returns what the
-// chain is behind it. Where a record is the first under a policy, one before it says so.
-// data is good until the next call.
+// message makes the next message from the first of some records, and returns the chain
+// with it. The first record under a policy comes after a record of the policy's change.
+// data is valid until the next call.
 func (c *chain) message(l *Log, records []Record) (next chain, data []byte, n int, err error) {
 	next = *c
 	l.sealer.message.Reset()
@@ -141,8 +141,8 @@ func (c *chain) read(ctx context.Context, l *Log) error {
 
 // lastRecord returns the last record of a message.
 func lastRecord(data []byte) (*Record, error) {
-	line, whole := bytes.CutSuffix(data, []byte{'\n'})
-	if !whole {
+	line, complete := bytes.CutSuffix(data, []byte{'\n'})
+	if !complete {
 		return nil, errors.New("is cut off")
 	}
 	return open(line[bytes.LastIndexByte(line, '\n')+1:])

@@ -8,8 +8,8 @@ import (
 	"github.com/agentworker/worker/session/audit"
 )
 
-// BenchmarkFlush is the cost of a call that waits for its record, and BenchmarkAdd that
-// of a record that nobody waits for.
+// BenchmarkFlush measures a call that waits for its record. BenchmarkAdd measures a
+// record without a waiting call.
 func BenchmarkFlush(b *testing.B) {
 	l := openLog(b, bustest.Open(b, &eventbus.Options{StoreDir: b.TempDir()}), audit.Options{})
 	r := decision(1)

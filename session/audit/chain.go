@@ -49,9 +49,9 @@ type sealer struct {
 	encoder *json.Encoder // to message
 }
 
-// seal adds to the message the line of a record behind head, and returns the head that it
-// is. A line is the record's JSON without spaces, in the order of [Record]'s fields, and a
-// newline. Its hash is that of the line without the hash's field.
+// seal adds to the message the line of a record behind head, and returns the head that
+// it is. A line is the record's JSON without spaces, in the order of [Record]'s fields,
+// and a newline. Its hash is computed from the line without the hash's field.
 func (s *sealer) seal(r *Record, head Head) (Head, error) {
 	if s.encoder == nil {
 		s.encoder = json.NewEncoder(&s.message)

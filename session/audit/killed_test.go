@@ -71,7 +71,7 @@ func startWriter(t *testing.T, dir string) (*exec.Cmd, *bufio.Scanner) {
 
 // TestKilledWriters: of two processes that write at once, one after the other is killed at
 // some moment, the one that runs the store too. The chain verifies, and has all that was
-// said to be stored.
+// reported as stored.
 func TestKilledWriters(t *testing.T) {
 	const kills = 3
 	dir := t.TempDir()
@@ -88,29 +88,29 @@ func TestKilledWriters(t *testing.T) {
 		stored[id] = true
 		return true
 	}
-	older, said := startWriter(t, dir)
+	older, lines := startWriter(t, dir)
 	for range kills {
 		newer, next := startWriter(t, dir)
 		if !read(next) { // both write now
 			t.Fatal("a writer has ended")
 		}
 		for range random.IntN(20) {
-			if !read(said) {
+			if !read(lines) {
 				t.Fatal("a writer has ended")
 			}
 		}
 		if err := older.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
-		for read(said) {
+		for read(lines) {
 		}
 		_ = older.Wait() // killed
-		older, said = newer, next
+		older, lines = newer, next
 	}
 	if err := older.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	for read(said) {
+	for read(lines) {
 	}
 	_ = older.Wait() // killed
 

@@ -39,7 +39,7 @@ var errFull = fmt.Errorf("%d records wait to be stored", maxPending)
 
 // Options configures a [Log]. The zero value is ready to use.
 type Options struct {
-	User     string        // who runs this process, for records; may be empty
+	User     string        // the user of this process, for records; may be empty
 	MaxBytes uint64        // how much is kept: older records are taken out; 0 means all
 	MaxAge   time.Duration // how long a record is kept; 0 means for ever
 
@@ -115,8 +115,8 @@ func Open(ctx context.Context, bus *eventbus.Bus, opts Options) (*Log, error) {
 	return l, nil
 }
 
-// Add adds a record, which is stored behind those that were added before: within some
-// 20 ms, or when [Log.Flush] returns. An error means that it will not be.
+// Add adds a record. It is stored after earlier ones, within some 20 ms, or when
+// [Log.Flush] returns. An error means that it will not be stored.
 func (l *Log) Add(r Record) error {
 	if r.Time.IsZero() {
 		r.Time = time.Now()
@@ -228,7 +228,7 @@ func (l *Log) run() {
 	}
 }
 
-// await returns when something is to be stored, or false when the log is closed.
+// await returns true when something must be stored, or false when the log is closed.
 func (l *Log) await(timer *time.Timer) (open bool) {
 	select {
 	case <-l.stop:

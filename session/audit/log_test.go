@@ -72,8 +72,8 @@ func manyWriters(t *testing.T, at eventbus.Options) {
 	}
 }
 
-// TestRotationByAge: what is older than is to be kept is taken out once an hour has passed
-// since the last look, and nothing else; the rest verifies.
+// TestRotationByAge checks that only records older than the limit are removed, once an
+// hour has passed since the last check. The rest verifies.
 func TestRotationByAge(t *testing.T) {
 	var clock atomic.Int64 // what the log's clock shows, in nanoseconds
 	clock.Store(time.Now().UnixNano())
@@ -180,8 +180,8 @@ func TestFailsClosed(t *testing.T) {
 	}
 }
 
-// TestPolicyChange: the first record under another policy has one before it that says so,
-// whichever process writes it.
+// TestPolicyChange checks that the first record under another policy comes after a
+// record of the change, whichever process writes it.
 func TestPolicyChange(t *testing.T) {
 	bus := bustest.Open(t, &eventbus.Options{StoreDir: t.TempDir()})
 	for _, policy := range []string{"", "one", "one", "two", ""} {
@@ -209,7 +209,7 @@ func TestPolicyChange(t *testing.T) {
 	verify(t, l, audit.Head{})
 }
 
-// TestMasked: no record has a credential, wherever it stood.
+// TestMasked checks that no field of a record has a credential.
 func TestMasked(t *testing.T) {
 	l := openLog(t, bustest.Open(t, &eventbus.Options{StoreDir: t.TempDir()}), audit.Options{})
 	key := "gh" + "p_" + strings.Repeat("a1B2", 9)

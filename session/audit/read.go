@@ -21,7 +21,7 @@ var ErrCursor = errors.New("it is no cursor that a list has returned: begin with
 // Filter chooses records. The zero value chooses all.
 type Filter struct {
 	Kind, Agent, Tool, Outcome string
-	Session                    string    // this session, and those of which it is the caller's
+	Session                    string    // this session, and all sessions with this root
 	Since, Until               time.Time // from Since on, and before Until
 }
 
@@ -39,9 +39,10 @@ type Page struct {
 	Next    string    // the cursor of the next page; empty means there is none
 }
 
-// Page returns the newest records that a filter chooses, at most limit (1 to [MaxPage]),
-// behind a cursor that is [Page.Next] of the page before, or empty. Lines that are no
-// records are left out: [Log.Verify] finds them. [ErrCursor] is returned for a bad cursor.
+// Page returns the newest records that a filter chooses, at most limit (1 to
+// [MaxPage]). The cursor is [Page.Next] of the previous page, or empty for the first
+// one. Lines that are no records are left out: [Log.Verify] finds them. [ErrCursor] is
+// returned for a bad cursor.
 func (l *Log) Page(ctx context.Context, f *Filter, limit int, cursor string) (*Page, error) {
 	page, err := l.page(ctx, f, limit, cursor)
 	if err != nil {
@@ -137,8 +138,8 @@ func parseCursor(cursor string) (at, below uint64, err error) {
 	return at, below, nil
 }
 
-// Lines yields the lines of the log, the oldest first, each with its newline, as far as
-// it is stored now. An error is the last value.
+// Lines yields the lines that are stored now, the oldest first, each with its newline.
+// An error is the last value.
 func (l *Log) Lines(ctx context.Context) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		if err := l.lines(ctx, func(line []byte) bool { return yield(line, nil) }); err != nil {
@@ -182,8 +183,8 @@ func (l *Log) Choose(ctx context.Context, f *Filter) iter.Seq2[[]byte, error] {
 	}
 }
 
-// Verify checks the log as it is stored now. anchor is known from elsewhere to be a part
-// of it; the zero value means nothing is.
+// Verify checks the stored log. anchor is a record that is known from elsewhere to be
+// in it; the zero value means no such record is known.
 func (l *Log) Verify(ctx context.Context, anchor Head) (*Report, error) {
 	for {
 		before, err := l.stream.Info(ctx)

@@ -1,6 +1,7 @@
-// Package audit has the audit log of a workspace: who was allowed what, by which rule
-// and by whose answer, in a stream of its own. Each record has the hash of the one
-// before it, so that one that was changed, taken out or moved is found ([Verifier]).
+// Package audit keeps the audit log of a workspace in a stream of its own. It records
+// each decision, with the rule or the person's answer that made it. Each record has the
+// hash of the previous one. So a record that was changed, removed or moved is found
+// ([Verifier]).
 package audit
 
 import (
@@ -28,7 +29,7 @@ const (
 	Decision       Kind = "decision"        // rules have allowed or denied a call
 	Answer         Kind = "answer"          // a call that rules asked about is decided
 	SessionStart   Kind = "session_start"   // a session has begun
-	SessionResumed Kind = "session_resumed" // a process goes on with the session of one that has gone
+	SessionResumed Kind = "session_resumed" // a process resumes the session of a dead one
 	SessionEnd     Kind = "session_end"     // a session has ended
 	PolicyChange   Kind = "policy_change"   // another policy of the administrator is in force than before
 	Rotation       Kind = "rotation"        // the oldest records are taken out
@@ -49,7 +50,7 @@ type Record struct {
 	Time time.Time `json:"time"`
 	Kind Kind      `json:"kind"`
 
-	User      string `json:"user,omitempty"`   // who runs the worker, and where: "alice@host"
+	User      string `json:"user,omitempty"`   // the worker's user and host: "alice@host"
 	Client    string `json:"client,omitempty"` // the caller at the root of the session, as it names itself, with its version
 	Worker    string `json:"worker,omitempty"` // the process
 	SessionID string `json:"sessionId,omitempty"`
@@ -73,7 +74,7 @@ type Record struct {
 	// it was not the rules.
 	Outcome string   `json:"outcome,omitempty"`
 	By      string   `json:"by,omitempty"`
-	AskedBy []string `json:"askedBy,omitempty"` // who may not answer: they have asked for the work, and a second person is wanted
+	AskedBy []string `json:"askedBy,omitempty"` // people who may not answer: they have asked for the work, and a second person is required
 	Always  []string `json:"always,omitempty"`  // the patterns that the answer "always" allows from then on
 
 	// Policy is the hash of the policy in force. Whoever adds a record sets Under; nil
@@ -126,7 +127,7 @@ func (r Record) Answered(outcome event.ApprovalOutcome, by string) Record {
 	return r
 }
 
-// cleaned returns the record as it is stored: every text of r that people, models and
+// cleaned returns the record in the form for storage. Every text that people, models or
 // files have written passes text.
 func (r Record) cleaned() Record {
 	for _, t := range []*string{&r.User, &r.Client, &r.Agent, &r.Model, &r.Tool, &r.ToolCallID, &r.Rule, &r.Source, &r.Reason, &r.By} {

@@ -15,9 +15,8 @@ const (
 	lookBytes = 16 // of so many parts of what is kept, each is a reason to look
 )
 
-// rotate takes out the oldest records, where the log has more than is to be kept. Before
-// that a record says so, with the hash of the last one that is taken out: what follows
-// verifies.
+// rotate removes the oldest records if the log exceeds its limits. Before that it
+// stores a record with the hash of the last removed one, so that the rest verifies.
 func (c *chain) rotate(ctx context.Context, l *Log) error {
 	o := l.options
 	full := o.MaxBytes > 0 && uint64(c.since) >= o.MaxBytes/lookBytes

@@ -67,8 +67,8 @@ func (e recordError) Error() string {
 	return fmt.Sprintf("what stands where record %d is expected %v", e.n, e.err)
 }
 
-// follows checks the place of a record whose own hash is right. It returns false for one
-// out of order: the next one is not expected behind it.
+// follows checks the place of a record whose own hash is right. It returns false for a
+// record out of order, which the next one need not follow.
 func (v *Verifier) follows(r *Record) bool {
 	switch {
 	case v.last.N == 0:
@@ -102,8 +102,8 @@ func (v *Verifier) note(n uint64, format string, args ...any) {
 // Lines checks what data has: lines, each with its newline.
 func (v *Verifier) Lines(data []byte) {
 	for len(data) > 0 {
-		line, rest, whole := bytes.Cut(data, []byte{'\n'})
-		if !whole {
+		line, rest, complete := bytes.Cut(data, []byte{'\n'})
+		if !complete {
 			v.cutOff()
 			return
 		}
