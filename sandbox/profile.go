@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/permission/glob"
 )
@@ -95,9 +96,9 @@ type Input struct {
 
 // The tools whose rules a profile is made from.
 const (
-	readTool    = "read_file"
-	writeTool   = "write_file"
-	editTool    = "edit_file"
+	readTool    = toolcatalog.ReadFile
+	writeTool   = toolcatalog.WriteFile
+	editTool    = toolcatalog.EditFile
 	networkTool = "network"
 )
 

@@ -5,6 +5,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/permission"
 )
 
@@ -27,7 +28,7 @@ func (ws *Workspace) isAgentFile(name string) bool {
 // is unknown.
 func (ws *Workspace) withAgentFiles(values []permission.Value, after func(real string) ([]byte, error)) []permission.Value {
 	for _, v := range values {
-		if v.Tool != "write_file" && v.Tool != "edit_file" || v.OnlyDenies() || !ws.isAgentFile(v.Text) {
+		if v.Tool != toolcatalog.WriteFile && v.Tool != toolcatalog.EditFile || v.OnlyDenies() || !ws.isAgentFile(v.Text) {
 			continue
 		}
 		v.Certainty = permission.Unknown

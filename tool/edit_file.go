@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/tool/internal/rootfs"
 )
@@ -24,7 +25,7 @@ type editFileArgs struct {
 func editFile(ws *Workspace) Tool {
 	return &function[editFileArgs]{
 		spec: Spec{
-			Name: "edit_file",
+			Name: toolcatalog.EditFile,
 			Description: "Changes a part of a text file of the workspace: replaces oldText, which must occur exactly once, with newText, " +
 				"or all occurrences with replaceAll. Read the file first. Line ends (LF or CRLF), a byte order mark and the mode are kept; " +
 				"write \\n in both texts. If it fails, nothing has changed.",
@@ -46,11 +47,11 @@ func editFile(ws *Workspace) Tool {
 // the file, so a rule that denies reading the file denies editing it; no rule
 // has to allow the reading.
 func (ws *Workspace) editValues(p string) ([]permission.Value, error) {
-	values, err := ws.filePathValues("edit_file", p)
+	values, err := ws.filePathValues(toolcatalog.EditFile, p)
 	if err != nil {
 		return nil, err
 	}
-	reads, err := ws.filePathValues("read_file", p)
+	reads, err := ws.filePathValues(toolcatalog.ReadFile, p)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +95,7 @@ func (ws *Workspace) edit(ctx context.Context, call *Call, a editFileArgs) (Resu
 
 // readText reads a text file that is not over the size limit.
 func (ws *Workspace) readText(call *Call, real string) ([]byte, error) {
-	f, info, err := ws.openJudged(call, "edit_file", real)
+	f, info, err := ws.openJudged(call, toolcatalog.EditFile, real)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/tool/internal/fileglob"
 	"github.com/agentworker/worker/tool/internal/rootfs"
@@ -19,7 +20,7 @@ type globArgs struct {
 func globFiles(ws *Workspace) Tool {
 	return &function[globArgs]{
 		spec: Spec{
-			Name: "glob",
+			Name: toolcatalog.Glob,
 			Description: "Finds files of the workspace by their names, such as **/*_test.go or src/**/*.{ts,tsx}. " +
 				"Gives their paths, relative to the workspace, in path order. Folders are not among the results. " +
 				"Leaves out .git and what .gitignore names; a path that is itself ignored is searched. Use grep to search in their content.",
@@ -27,7 +28,7 @@ func globFiles(ws *Workspace) Tool {
 			ReadOnly:    true,
 		},
 		values: func(a globArgs) ([]permission.Value, error) {
-			return ws.pathValues("glob", a.Path)
+			return ws.pathValues(toolcatalog.Glob, a.Path)
 		},
 		run: func(ctx context.Context, call *Call, a globArgs) (Result, error) {
 			return ws.globPaths(ctx, call, a)

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/tool/internal/fileglob"
 	"github.com/agentworker/worker/tool/internal/linematch"
@@ -29,7 +30,7 @@ const (
 func grepFiles(ws *Workspace) Tool {
 	return &function[grepArgs]{
 		spec: Spec{
-			Name: "grep",
+			Name: toolcatalog.Grep,
 			Description: fmt.Sprintf("Searches the content of the workspace's text files for a regular expression. "+
 				"Gives each matching line as path:line: text, grouped by file in path order; lines of context come as path-line- text, with -- between groups. "+
 				"Up to %d matches; long lines are cut around the match. Skips .git, what .gitignore names, binary files and files over %s; "+
@@ -38,7 +39,7 @@ func grepFiles(ws *Workspace) Tool {
 			ReadOnly:    true,
 		},
 		values: func(a grepArgs) ([]permission.Value, error) {
-			return ws.pathValues("grep", a.Path)
+			return ws.pathValues(toolcatalog.Grep, a.Path)
 		},
 		run: func(ctx context.Context, call *Call, a grepArgs) (Result, error) {
 			return ws.grep(ctx, call, a)

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/tool/internal/linematch"
 	"github.com/agentworker/worker/tool/internal/rootfs"
 )
@@ -76,7 +77,7 @@ func (s *fileSearch) file(ctx context.Context, path string) found {
 		return found{path: path, err: errUnreadable}
 	}
 	defer f.Close()
-	if s.links.check("read_file", path, info) != nil {
+	if s.links.check(toolcatalog.ReadFile, path, info) != nil {
 		return found{path: path, err: errHidden}
 	}
 	limit := s.ws.opts.MaxFileBytes

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/tool/internal/rootfs"
 )
@@ -107,6 +108,6 @@ func deniesOutside(rules *permission.Layers, tool string) bool {
 		return false
 	}
 	return slices.ContainsFunc(rules.All(), func(set *permission.Ruleset) bool {
-		return set.DeniesAbsolute(tool) || set.DeniesAbsolute("read_file")
+		return set.DeniesAbsolute(tool) || set.DeniesAbsolute(toolcatalog.ReadFile)
 	})
 }

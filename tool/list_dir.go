@@ -7,6 +7,7 @@ import (
 	"path"
 
 	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/tool/internal/rootfs"
 )
@@ -18,14 +19,14 @@ type listDirArgs struct {
 func listDir(ws *Workspace) Tool {
 	return &function[listDirArgs]{
 		spec: Spec{
-			Name: "list_dir",
+			Name: toolcatalog.ListDir,
 			Description: "Lists what is in a folder of the workspace, by name, one level deep: folders with a slash at the end, files with their size, " +
 				"symbolic links with where they lead. Leaves out .git and what .gitignore names. Use glob to find files at any depth.",
 			InputSchema: schemaFor[listDirArgs](),
 			ReadOnly:    true,
 		},
 		values: func(a listDirArgs) ([]permission.Value, error) {
-			return ws.pathValues("list_dir", a.Path)
+			return ws.pathValues(toolcatalog.ListDir, a.Path)
 		},
 		run: func(ctx context.Context, call *Call, a listDirArgs) (Result, error) {
 			return ws.list(ctx, call, a)

@@ -9,6 +9,7 @@ import (
 	"io"
 
 	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/tool/internal/rootfs"
 )
@@ -25,7 +26,7 @@ const maxLineBytes = 2000
 func readFile(ws *Workspace) Tool {
 	return &function[readFileArgs]{
 		spec: Spec{
-			Name: "read_file",
+			Name: toolcatalog.ReadFile,
 			Description: fmt.Sprintf("Reads a text file of the workspace. Each line comes as its number, an arrow and its text (%q); "+
 				"number and arrow are not part of the file. One result holds up to %d lines or %s; what is cut says how to go on with offset. "+
 				"Lines of more than %d bytes are cut. Folders and binary files are refused.",
@@ -34,7 +35,7 @@ func readFile(ws *Workspace) Tool {
 			ReadOnly:    true,
 		},
 		values: func(a readFileArgs) ([]permission.Value, error) {
-			return ws.filePathValues("read_file", a.Path)
+			return ws.filePathValues(toolcatalog.ReadFile, a.Path)
 		},
 		run: ws.readLines,
 	}
@@ -49,7 +50,7 @@ func (ws *Workspace) readLines(ctx context.Context, call *Call, a readFileArgs) 
 		return Result{}, err
 	}
 	then := ws.changes.Now()
-	f, info, err := ws.openJudged(call, "read_file", real)
+	f, info, err := ws.openJudged(call, toolcatalog.ReadFile, real)
 	if err != nil {
 		return Result{}, err
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/internal/errtext"
+	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/permission/shell"
 	"github.com/agentworker/worker/tool/internal/allowance"
@@ -59,7 +60,7 @@ func shellExec(ws *Workspace, dir string) Tool {
 	}
 	return &shellTool{ws: ws, function: function[shellExecArgs]{
 		spec: Spec{
-			Name: "shell_exec",
+			Name: toolcatalog.ShellExec,
 			Description: fmt.Sprintf("Runs a shell command in %s, and gives what it writes to stdout and stderr, and its exit status. "+
 				"There is no terminal and stdin is empty, so nothing can ask back: pass flags such as --yes. "+
 				"Each call is a new shell: cd and variables do not last. What it leaves running in the background is ended with it. "+
@@ -73,7 +74,7 @@ func shellExec(ws *Workspace, dir string) Tool {
 			if strings.TrimSpace(a.Command) == "" {
 				return nil, errors.New("shell_exec: command is empty")
 			}
-			values, err := shell.Values(rules, "shell_exec", a.Command)
+			values, err := shell.Values(rules, toolcatalog.ShellExec, a.Command)
 			return ws.withAgentFiles(values, nil), err
 		},
 		run: func(ctx context.Context, call *Call, a shellExecArgs) (Result, error) {

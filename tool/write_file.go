@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/tool/internal/rootfs"
 )
@@ -18,7 +19,7 @@ type writeFileArgs struct {
 func writeFile(ws *Workspace) Tool {
 	return &function[writeFileArgs]{
 		spec: Spec{
-			Name: "write_file",
+			Name: toolcatalog.WriteFile,
 			Description: "Writes a file of the workspace: creates it, with its folders, or replaces all of its content. " +
 				"Use edit_file to change a part of a file. The file is replaced in one step and keeps its mode; " +
 				"a symbolic link is followed, not replaced; a read-only file is refused.",
@@ -26,7 +27,7 @@ func writeFile(ws *Workspace) Tool {
 			TellsChanges: true,
 		},
 		values: func(a writeFileArgs) ([]permission.Value, error) {
-			values, err := ws.filePathValues("write_file", a.Path)
+			values, err := ws.filePathValues(toolcatalog.WriteFile, a.Path)
 			return ws.withAgentFiles(values, func(string) ([]byte, error) { return []byte(a.Content), nil }), err
 		},
 		run: ws.writeAll,
@@ -43,7 +44,7 @@ func (ws *Workspace) writeAll(ctx context.Context, call *Call, a writeFileArgs) 
 	if err != nil {
 		return Result{}, err
 	}
-	if err := call.judged("write_file", real); err != nil {
+	if err := call.judged(toolcatalog.WriteFile, real); err != nil {
 		return Result{}, err
 	}
 	if err := ws.changes.Check(call.SessionID, call.Began, real); err != nil {

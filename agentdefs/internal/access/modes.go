@@ -39,7 +39,7 @@ func (p *Reader) permissionMode(e agentfile.Entry, rules []permission.Rule) []pe
 	}
 	switch effect {
 	case modePlan:
-		for _, tool := range []string{"write_file", "edit_file", "shell_exec"} {
+		for _, tool := range []string{toolcatalog.WriteFile, toolcatalog.EditFile, toolcatalog.ShellExec} {
 			rules = append(rules, p.rule(at, tool, permission.Deny))
 		}
 	case modeDontAsk:
@@ -101,27 +101,27 @@ func (p *Reader) readonly(e agentfile.Entry, rules []permission.Rule) []permissi
 
 // changesNothing is readonly for rules; at is where it is asked for.
 func (p *Reader) changesNothing(at *yaml.Node, rules []permission.Rule) []permission.Rule {
-	out := []permission.Rule{p.rule(at, "shell_exec", permission.Ask)}
+	out := []permission.Rule{p.rule(at, toolcatalog.ShellExec, permission.Ask)}
 	for _, r := range rules {
 		if r.Action != permission.Allow {
 			out = append(out, r)
 			continue
 		}
 		asked := r
-		asked.Tool, asked.Action = "shell_exec", permission.Ask
+		asked.Tool, asked.Action = toolcatalog.ShellExec, permission.Ask
 		tools, err := glob.Compile(r.Tool)
 		switch {
 		case r.Tool == "shell_exec":
 			out = append(out, asked)
 		case err != nil: // the ruleset is refused for it
 			out = append(out, r)
-		case tools.Match("shell_exec"):
+		case tools.Match(toolcatalog.ShellExec):
 			out = append(out, r, asked)
 		default:
 			out = append(out, r)
 		}
 	}
-	return append(out, p.rule(at, "write_file", permission.Deny), p.rule(at, "edit_file", permission.Deny))
+	return append(out, p.rule(at, toolcatalog.WriteFile, permission.Deny), p.rule(at, toolcatalog.EditFile, permission.Deny))
 }
 
 // EveryAgent reports whether a list of agents to call, which Copilot's files

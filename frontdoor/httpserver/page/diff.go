@@ -7,6 +7,7 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 
 	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/internal/toolcatalog"
 )
 
 // DiffLine is a line of what an edit changes.
@@ -24,11 +25,11 @@ const (
 // editOf returns what a call of a file tool changes; nil means it is none, or too large.
 func editOf(tool, arguments string) []DiffLine {
 	var args struct{ OldText, NewText, Content string }
-	if tool != "edit_file" && tool != "write_file" || json.Unmarshal([]byte(arguments), &args) != nil {
+	if tool != toolcatalog.EditFile && tool != toolcatalog.WriteFile || json.Unmarshal([]byte(arguments), &args) != nil {
 		return nil
 	}
 	before, after := args.OldText, args.NewText
-	if tool == "write_file" {
+	if tool == toolcatalog.WriteFile {
 		before, after = "", args.Content
 	}
 	return difference(before, after)

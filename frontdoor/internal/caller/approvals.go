@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/session/store"
@@ -61,7 +62,7 @@ func AnswerApproval(ctx context.Context, sessions *store.Store, body []byte, by 
 // that the rules match, and the arguments.
 func CallText(a *approval.Approval) (call, arguments string) {
 	var args struct{ Command string }
-	if a.Tool == "shell_exec" && json.Unmarshal([]byte(a.Arguments), &args) == nil && args.Command != "" {
+	if a.Tool == toolcatalog.ShellExec && json.Unmarshal([]byte(a.Arguments), &args) == nil && args.Command != "" {
 		return args.Command, ""
 	}
 	return strings.Join(a.Patterns, ", "), a.Arguments

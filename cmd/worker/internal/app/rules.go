@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/internal/workspace"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/permission/glob"
@@ -45,9 +46,9 @@ func ownFolders(ws *workspace.Workspace, agentsDirs, policyFiles []string) []per
 			}
 		}
 	}
-	deny("git's own folder", []string{".git", ".git/**", "**/.git", "**/.git/**"}, "write_file", "edit_file")
-	deny("the agent files of --agents-dir", below(agentsDirs...), "write_file", "edit_file")
-	deny("the policy", below(policyFiles...), "write_file", "edit_file")
+	deny("git's own folder", []string{".git", ".git/**", "**/.git", "**/.git/**"}, toolcatalog.Writers...)
+	deny("the agent files of --agents-dir", below(agentsDirs...), toolcatalog.Writers...)
+	deny("the policy", below(policyFiles...), toolcatalog.Writers...)
 	deny("the worker's own folders", below(ws.StateDir, ws.StateHome, ws.ConfigDir), "*")
 	return rules
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/permission/shell"
 )
@@ -173,7 +174,7 @@ func (e *evaluator) analyse(line []byte) (any, error) {
 	if err := json.Unmarshal(line, &in); err != nil {
 		return nil, err
 	}
-	const name = "shell_exec"
+	const name = toolcatalog.ShellExec
 	values, err := shell.Values(permission.Workspace{Root: e.ws.Root, Home: e.ws.Home}, name, in.Command)
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/sandbox"
 	"github.com/agentworker/worker/tool"
@@ -72,7 +73,7 @@ func (e *evaluator) heldFiles(layers *permission.Layers, args json.RawMessage) [
 
 // deniesFile reports whether a rule denies reading or writing the file.
 func (e *evaluator) deniesFile(layers *permission.Layers, path string) bool {
-	for _, name := range []string{"read_file", "write_file", "edit_file"} {
+	for _, name := range toolcatalog.FileTools {
 		value := permission.Value{Tool: name, Text: path, Abs: filepath.ToSlash(filepath.Join(e.ws.Root, path))}
 		if layers.Decide([]permission.Value{value}).Action == permission.Deny {
 			return true

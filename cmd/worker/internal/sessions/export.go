@@ -20,6 +20,7 @@ import (
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/secrets"
+	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session/record"
 )
@@ -137,7 +138,7 @@ func (b *Bundle) calls(ctx context.Context, s *app.Storage, r *record.Record, no
 			b.Calls = append(b.Calls, Call{agent, ev.ToolCallID, ev.ToolName, masked(call.Arguments), masked(ev.Result), ev.IsError, ev.Refused})
 		case event.Check:
 			if ev.Command != "" {
-				b.Calls = append(b.Calls, Call{Agent: agent, Tool: "shell_exec", Arguments: masked(ev.Command), Result: masked(ev.Output), IsError: !ev.OK})
+				b.Calls = append(b.Calls, Call{Agent: agent, Tool: toolcatalog.ShellExec, Arguments: masked(ev.Command), Result: masked(ev.Output), IsError: !ev.OK})
 			}
 		}
 		return nil

@@ -77,7 +77,7 @@ func writeWants(w io.Writer, a *approval.Approval, width int) (all bool) {
 		fmt.Fprintln(w, "  which is to be carried out by the agent")
 		return writeTexts(w, a.Patterns) && all
 	}
-	if a.Tool != "shell_exec" || json.Unmarshal([]byte(a.Arguments), &args) != nil || len(a.Patterns) == 1 && a.Patterns[0] == args.Command {
+	if a.Tool != toolcatalog.ShellExec || json.Unmarshal([]byte(a.Arguments), &args) != nil || len(a.Patterns) == 1 && a.Patterns[0] == args.Command {
 		return writeTexts(w, a.Patterns)
 	}
 	line, all := termtext.Visible(args.Command, termtext.MaxCard)
