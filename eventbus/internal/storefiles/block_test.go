@@ -29,25 +29,25 @@ func TestBlocks(t *testing.T) {
 		const first = 7
 		n := rapid.IntRange(1, 20).Draw(t, "messages")
 		data, starts := testBlock("S", 3, first, first+uint64(n)-1)
-		end := len(data)
+		intact := bytes.Clone(data)
 		for _, at := range rapid.SliceOfN(rapid.IntRange(0, len(data)-1), 0, 4).Draw(t, "at") {
-			data[at] ^= 0x55
-			i, exact := slices.BinarySearch(starts, at)
-			if !exact {
-				i--
-			}
-			end = min(end, starts[i])
+			data[at] ^= 0x55 // twice undoes it
 		}
-		if b := parseBlock(data, checksums("S", 3)); b.end != end && !restored(data, first, n) || b.bad != (b.end < len(data)) {
+		end := len(data)
+		for at := range data {
+			if data[at] != intact[at] {
+				i, exact := slices.BinarySearch(starts, at)
+				if !exact {
+					i--
+				}
+				end = starts[i]
+				break
+			}
+		}
+		if b := parseBlock(data, checksums("S", 3)); b.end != end || b.bad != (b.end < len(data)) {
 			t.Errorf("%d bytes are read, want %d", b.end, end)
 		}
 	})
-}
-
-// restored reports whether the changes of a block have undone each other.
-func restored(data []byte, first uint64, n int) bool {
-	want, _ := testBlock("S", 3, first, first+uint64(n)-1)
-	return bytes.Equal(data, want)
 }
 
 // TestLengths: a record whose length of the headers, or of the subject, says that these end

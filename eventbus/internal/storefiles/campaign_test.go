@@ -17,7 +17,7 @@ import (
 // Keeper looks at them without a pause. None of it is damage.
 func TestServerDoesNoDamage(t *testing.T) {
 	took := 4 * time.Second
-	if os.Getenv("WORKER_TEST_LONG") != "" {
+	if os.Getenv("SOAK") != "" {
 		took = 5 * time.Minute
 	}
 	srv := startServer(t, 50*time.Millisecond)
