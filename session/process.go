@@ -19,7 +19,7 @@ type process struct {
 	limits   Limits
 	paths    permission.Workspace
 	totals   totals
-	recovery *recoveryFlags
+	recovery *recoverer
 	forget   func(id string) // called when a session has ended
 }
 

@@ -18,9 +18,9 @@ import (
 	"github.com/agentworker/worker/session/store"
 )
 
-// recovery ends or resumes the sessions of processes that have died, and ends sessions of this
+// recoverer ends or resumes the sessions of processes that have died, and ends sessions of this
 // process that it has lost. Lock mu guards lost; running is held while sessions are recovered.
-type recoveryFlags struct {
+type recoverer struct {
 	store     *store.Store
 	keeper    *lease.Keeper
 	log       *slog.Logger
@@ -36,15 +36,15 @@ type recoveryFlags struct {
 	lost    map[string]journal.Lost // by the ids of sessions
 }
 
-func newRecovery(sessions *store.Store, opts *Options, log *slog.Logger) *recoveryFlags {
-	return &recoveryFlags{
+func newRecovery(sessions *store.Store, opts *Options, log *slog.Logger) *recoverer {
+	return &recoverer{
 		store: sessions, log: log, retention: opts.Retention, swept: make(chan struct{}, 1),
 		takesOver: opts.TakesOver, adopts: make(chan struct{}), lost: make(map[string]journal.Lost),
 	}
 }
 
 // adoptWith begins to resume sessions, by a.
-func (r *recoveryFlags) adoptWith(ctx context.Context, a recovery.Adopter) {
+func (r *recoverer) adoptWith(ctx context.Context, a recovery.Adopter) {
 	r.adopter = a
 	close(r.adopts)
 	r.sweep(ctx, r.keeper)
@@ -52,7 +52,7 @@ func (r *recoveryFlags) adoptWith(ctx context.Context, a recovery.Adopter) {
 
 // sweep ends or resumes the sessions of processes that have died, and ends lost ones of this
 // process. After it, deleteOld deletes expired ones.
-func (r *recoveryFlags) sweep(ctx context.Context, k *lease.Keeper) (done bool) {
+func (r *recoverer) sweep(ctx context.Context, k *lease.Keeper) (done bool) {
 	n, err := r.endLost(ctx, k, false)
 	if ctx.Err() != nil {
 		return false
@@ -73,7 +73,7 @@ func (r *recoveryFlags) sweep(ctx context.Context, k *lease.Keeper) (done bool) 
 
 // deleteOld deletes what is kept no longer, after each sweep, until ctx ends. The sweeps don't
 // wait for it: it may take minutes if much has piled up.
-func (r *recoveryFlags) deleteOld(ctx context.Context) {
+func (r *recoverer) deleteOld(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -91,7 +91,7 @@ func (r *recoveryFlags) deleteOld(ctx context.Context) {
 }
 
 // recover is [store.Store.Recovery.RecoverAs], once at a time. leave leaves the sessions of others.
-func (r *recoveryFlags) recover(ctx context.Context, k *lease.Keeper, leave bool, lost func(id string) *record.Record) (ended int, err error) {
+func (r *recoverer) recover(ctx context.Context, k *lease.Keeper, leave bool, lost func(id string) *record.Record) (ended int, err error) {
 	r.running.Lock()
 	defer r.running.Unlock()
 	if !leave {
@@ -104,7 +104,7 @@ func (r *recoveryFlags) recover(ctx context.Context, k *lease.Keeper, leave bool
 
 // leavesOthers waits until it is known how the sessions of others are recovered. It reports
 // whether they are left to another process, which resumes them.
-func (r *recoveryFlags) leavesOthers(ctx context.Context) (bool, error) {
+func (r *recoverer) leavesOthers(ctx context.Context) (bool, error) {
 	if !r.takesOver {
 		return r.store.Leases.HasResumer(ctx)
 	}
@@ -116,14 +116,14 @@ func (r *recoveryFlags) leavesOthers(ctx context.Context) (bool, error) {
 	}
 }
 
-func (r *recoveryFlags) lose(l journal.Lost) {
+func (r *recoverer) lose(l journal.Lost) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.lost[l.ID] = l
 }
 
 // left reports whether a lost session has not ended.
-func (r *recoveryFlags) left() bool {
+func (r *recoverer) left() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.lost) > 0
@@ -131,7 +131,7 @@ func (r *recoveryFlags) left() bool {
 
 // endLost ends the lost sessions of this process of which nothing is on its way, and the
 // sessions of processes that have died. leave leaves the latter.
-func (r *recoveryFlags) endLost(ctx context.Context, k *lease.Keeper, leave bool) (ended int, err error) {
+func (r *recoverer) endLost(ctx context.Context, k *lease.Keeper, leave bool) (ended int, err error) {
 	r.mu.Lock()
 	all := maps.Clone(r.lost)
 	r.mu.Unlock()
@@ -157,7 +157,7 @@ const belowPause = 100 * time.Millisecond
 
 // endBelow returns once the lost sessions below that of a journal have ended: a session ends
 // after those below it. What is on its way there is stored before the end above.
-func (r *recoveryFlags) endBelow(j *journal.Journal) error {
+func (r *recoverer) endBelow(j *journal.Journal) error {
 	if !r.lostBelow(j.Path) {
 		return nil
 	}
@@ -179,7 +179,7 @@ func (r *recoveryFlags) endBelow(j *journal.Journal) error {
 	}
 }
 
-func (r *recoveryFlags) lostBelow(path event.Path) bool {
+func (r *recoverer) lostBelow(path event.Path) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, l := range r.lost {
