@@ -4,30 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
 	"github.com/agentworker/worker/eventbus/internal/storefiles"
 )
-
-// Streams returns the streams that the server has. A server that does not say so has
-// failed.
-func (l *leader) Streams() (map[string]storefiles.Range, error) {
-	defer time.AfterFunc(stuckTimeout, func() { l.srvLog.fail("the server has not answered for " + stuckTimeout.String()) }).Stop()
-	state, err := l.srv.Jsz(&server.JSzOptions{Accounts: true, Streams: true})
-	if err != nil {
-		return nil, err
-	}
-	streams := make(map[string]storefiles.Range)
-	for _, account := range state.AccountDetails {
-		for _, s := range account.Streams {
-			streams[s.Name] = storefiles.Range{First: s.State.FirstSeq, Last: s.State.LastSeq}
-		}
-	}
-	return streams, nil
-}
 
 // Messages returns what a stream of the server has. The server answers from what it has
 // in memory.

@@ -17,7 +17,6 @@ import (
 
 	"github.com/agentworker/worker/eventbus/internal/oncelog"
 	"github.com/agentworker/worker/eventbus/internal/storefiles"
-	"github.com/agentworker/worker/internal/termtext"
 )
 
 // Election is a process's part in deciding which of the processes of a workspace runs their
@@ -199,10 +198,6 @@ func (e *Election) step() (elected bool, err error) {
 	return false, request.Close()
 }
 
-// Failing reports whether this process has tried to open the store in vain, and has not
-// reached it since.
-func (e *Election) Failing() bool { return e != nil && e.failure.Load() != nil }
-
 // retire closes the store of this process, which has failed.
 func (e *Election) retire() error {
 	l := e.leader.Swap(nil)
@@ -245,25 +240,9 @@ func (e *Election) Resign() error {
 	return nil
 }
 
-// Losses returns what is known to be missing in the store.
-func (e *Election) Losses() ([]storefiles.Loss, error) {
-	if e == nil {
-		return nil, nil
-	}
-	return storefiles.Losses(e.dir)
-}
-
-// Acknowledge forgets what a stream has lost.
-func (e *Election) Acknowledge(stream string) error {
-	if e == nil {
-		return nil
-	}
-	return storefiles.Acknowledge(e.dir, stream)
-}
-
 // tellLosses logs what is known to be missing in the store.
 func (e *Election) tellLosses() {
-	losses, err := e.Losses()
+	losses, err := storefiles.Losses(e.dir)
 	if err != nil {
 		e.log.Error("event store", "err", err)
 	}
@@ -334,34 +313,6 @@ func (e *Election) unreached() error {
 	return err
 }
 
-// Diagnosis returns what is known to be wrong with the store, in the form of a
-// remark behind an error that does not say it.
-func (e *Election) Diagnosis() string {
-	if e == nil {
-		return ""
-	}
-	if l := e.leader.Load(); l != nil {
-		if last := l.srvLog.last.Load(); last != nil {
-			return " (the store says: " + termtext.OneLine(*last, 300) + ")"
-		}
-		return ""
-	}
-	if e.Moved() != nil { // the error says it
-		return ""
-	}
-	return " (" + termtext.OneLine(e.err().Error(), 300) + ")"
-}
-
-// ErrorSince reports whether the server of this process has logged an error
-// since then: what it has not answered by now, it will not answer.
-func (e *Election) ErrorSince(since time.Time) bool {
-	if e == nil {
-		return false
-	}
-	l := e.leader.Load()
-	return l != nil && l.srvLog.lastAt.Load() >= since.UnixNano()
-}
-
 // Options returns the options of a connection to the store. Each time the connection dials, it
 // looks up where the store is.
 func (e *Election) Options() []nats.Option {
@@ -371,4 +322,40 @@ func (e *Election) Options() []nats.Option {
 		nats.IgnoreDiscoveredServers(), nats.IgnoreAuthErrorAbort(), nats.Timeout(dialTimeout),
 		nats.ReconnectWait(electionInterval), nats.ReconnectJitter(0, 0),
 	}
+}
+
+// look is what was seen of the process that leads.
+type look struct {
+	at      time.Time
+	stopped bool
+}
+
+// Stopped reports whether another process leads, and is stopped. It looks again
+// after a stoppedInterval.
+func (e *Election) Stopped() bool {
+	if e == nil || e.leader.Load() != nil || e.failure.Load() != nil {
+		return false
+	}
+	now := time.Now()
+	if last := e.looked.Load(); last != nil && now.Sub(last.at) < stoppedInterval {
+		return last.stopped
+	}
+	look := &look{now, lockHolder(e.dir).stopped}
+	e.looked.Store(look)
+	if look.stopped {
+		e.stopped.Store(&now)
+	}
+	return look.stopped
+}
+
+func (e *Election) tellStopped() {
+	if e.Stopped() {
+		e.reports.Report(slog.LevelError, "waiting for the event store", e.err())
+	}
+}
+
+// handOver does what Suspend asks for, in the goroutine that campaigns.
+func (e *Election) handOver(done chan<- error) {
+	e.suspended.Store(true)
+	done <- e.retire()
 }

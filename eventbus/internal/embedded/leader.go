@@ -114,3 +114,20 @@ func (l *leader) disconnectAll() {
 		_ = l.srv.DisconnectClientByID(c.Cid) // an error: it has already gone
 	}
 }
+
+// Streams returns the streams that the server has. A server that does not say so has
+// failed.
+func (l *leader) Streams() (map[string]storefiles.Range, error) {
+	defer time.AfterFunc(stuckTimeout, func() { l.srvLog.fail("the server has not answered for " + stuckTimeout.String()) }).Stop()
+	state, err := l.srv.Jsz(&server.JSzOptions{Accounts: true, Streams: true})
+	if err != nil {
+		return nil, err
+	}
+	streams := make(map[string]storefiles.Range)
+	for _, account := range state.AccountDetails {
+		for _, s := range account.Streams {
+			streams[s.Name] = storefiles.Range{First: s.State.FirstSeq, Last: s.State.LastSeq}
+		}
+	}
+	return streams, nil
+}

@@ -17,6 +17,8 @@ import (
 type lock struct{ file *flock.Flock }
 
 const (
+	rendezvousDir = "rendezvous" // below the folder of the store
+
 	lockFile = "leader.lock"
 	pidFile  = "leader.pid" // a file of its own: some systems don't let a locked file be written
 )

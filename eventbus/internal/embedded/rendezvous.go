@@ -35,7 +35,6 @@ import (
 //   - A process removes its files when it ends in order. The next leader removes
 //     what a killed one left.
 const (
-	rendezvousDir = "rendezvous" // below the folder of the store
 	requestSuffix = ".request"
 	listenSuffix  = ".listen"
 	addressFile   = "address.json"

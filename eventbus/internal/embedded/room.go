@@ -25,24 +25,6 @@ func checkRoom(dir string) (err error) {
 	return nil
 }
 
-// Room returns an error if the store could not be written. It is for what must not be asked
-// of the server of a full disk: see [ErrStuck].
-func (e *Election) Room() error {
-	if e == nil {
-		return nil
-	}
-	e.room.mu.Lock()
-	defer e.room.mu.Unlock()
-	if time.Since(e.room.had) < roomInterval {
-		return nil
-	}
-	if err := checkRoom(e.dir); err != nil {
-		return err
-	}
-	e.room.had = time.Now()
-	return nil
-}
-
 // room is what is known of the room on a disk.
 type room struct {
 	mu  sync.Mutex

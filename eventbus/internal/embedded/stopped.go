@@ -3,34 +3,9 @@ package embedded
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"sync"
 	"time"
 )
-
-// look is what was seen of the process that leads.
-type look struct {
-	at      time.Time
-	stopped bool
-}
-
-// Stopped reports whether another process leads, and is stopped. It looks again
-// after a stoppedInterval.
-func (e *Election) Stopped() bool {
-	if e == nil || e.leader.Load() != nil || e.failure.Load() != nil {
-		return false
-	}
-	now := time.Now()
-	if last := e.looked.Load(); last != nil && now.Sub(last.at) < stoppedInterval {
-		return last.stopped
-	}
-	look := &look{now, lockHolder(e.dir).stopped}
-	e.looked.Store(look)
-	if look.stopped {
-		e.stopped.Store(&now)
-	}
-	return look.stopped
-}
 
 // StoppedAt returns when the process that leads was last found to be stopped, or this one
 // was suspended; the zero time: never. Run looks about once a second.
@@ -46,12 +21,6 @@ func (e *Election) StoppedAt() time.Time {
 		return *at
 	}
 	return time.Time{}
-}
-
-func (e *Election) tellStopped() {
-	if e.Stopped() {
-		e.reports.Report(slog.LevelError, "waiting for the event store", e.err())
-	}
 }
 
 // Opening calls f, which opens what is in the store while somebody waits for it. If another

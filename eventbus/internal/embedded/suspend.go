@@ -29,9 +29,3 @@ func (e *Election) Resume() {
 	e.stopped.Store(&now)
 	e.suspended.Store(false)
 }
-
-// handOver does what Suspend asks for, in the goroutine that campaigns.
-func (e *Election) handOver(done chan<- error) {
-	e.suspended.Store(true)
-	done <- e.retire()
-}
