@@ -2,16 +2,11 @@ package eventbus
 
 import (
 	"bytes"
-	"maps"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
-
 	"github.com/agentworker/worker/eventbus/event"
-	"github.com/agentworker/worker/eventbus/internal/natsstore"
 )
 
 // maxDelta bounds the text of deltas that are joined to one, in bytes.
@@ -88,29 +83,6 @@ func (e *entry) message(buf []byte) (data, next []byte) {
 	}
 	buf = append(buf, e.p.after...)
 	return buf, buf
-}
-
-// header returns the headers that the entry needs: with an id, by which the store drops a
-// second copy, if ids are asked for. It is valid until the next call.
-func (e *entry) header(ids bool, batch string) nats.Header {
-	var h nats.Header
-	if guard := e.guard(); guard != nil {
-		h = guard.unfenced()
-		delete(h, natsstore.BatchHeader)
-		if batch != "" { // see [Publisher.endBatch]
-			h[natsstore.BatchHeader] = []string{batch}
-		}
-	}
-	if !ids {
-		e.nameless = true
-		return h
-	}
-	h = maps.Clone(h)
-	if h == nil {
-		h = make(nats.Header, 1)
-	}
-	h[jetstream.MsgIDHeader] = []string{e.id()}
-	return h
 }
 
 // id returns the entry's message id. It ends in the entry's number, so that a reader

@@ -6,14 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/agentworker/worker/eventbus/event"
-	"github.com/agentworker/worker/eventbus/internal/natsstore"
 )
 
 // A fence is an entry of a session's log. It has a subject of its own, and most sessions have
@@ -23,9 +21,6 @@ import (
 // process has stored a fence, and ended the batch that may be on its way, nothing is stored
 // any more for those who had the session before. The process checks whether the session has
 // ended. If it has not, the process ends it or resumes it.
-
-// FenceKind is the kind of the entries of a session's log that are fences.
-const FenceKind = "fence"
 
 // Fence is the content of an entry of [FenceKind].
 type Fence struct {
@@ -210,64 +205,4 @@ func (b *Bus) Opener(path event.Path, above *Publisher) (*Publisher, error) {
 		p.above = above
 	}
 	return p, err
-}
-
-// opens reports whether the entry is the first one of a session below another one.
-func (e *entry) opens() bool { return e.number == 1 && e.p.above != nil }
-
-// orphaned ends the publisher of an entry that opens a session where nothing is stored any
-// more of the one above. The caller holds the writer's mu.
-func (e *entry) orphaned() {
-	if e.opens() && e.p.above.err != nil {
-		_ = e.p.end(e.p.above.err)
-	}
-}
-
-// guard returns the publisher whose fences the store checks before it stores the entry; nil
-// means that the check of another entry of its batch is enough.
-//
-// The first entry of a session in a batch has a guard. The store can't check each: a cluster
-// refuses what expects something of a subject that another entry on its way expects something
-// of. The first of all entries of a session below another one is guarded by the fences of that
-// one, and the second one by its own. One that may have been sent before has a guard, too: the
-// store skips the first entry unchecked where that is a duplicate.
-func (e *entry) guard() *Publisher {
-	switch {
-	case e.opens():
-		return e.p.above
-	case e.first || e.again || e.number == 2 && e.p.above != nil:
-		return e.p
-	}
-	return nil
-}
-
-// unfenced returns the headers by which the store refuses a message if there is a later fence
-// than p knows. Whoever sends calls it, one at a time.
-func (p *Publisher) unfenced() nats.Header {
-	if p.expected == nil {
-		p.expected = expect(p.fenceSubject, p.known)
-	}
-	return p.expected
-}
-
-func expect(subject string, last uint64) nats.Header {
-	return nats.Header{jetstream.ExpectedLastSubjSeqHeader: {strconv.FormatUint(last, 10)}, jetstream.ExpectedLastSubjSeqSubjHeader: {subject}}
-}
-
-// findFence finds out whether an entry was refused because of a fence.
-func (w *writer) findFence(ctx context.Context, e *entry, refused error, fenced map[*Publisher]bool) error {
-	if guard := e.guard(); guard != nil {
-		last, err := lastOf(ctx, w.events, []string{guard.fenceSubject})
-		if err != nil {
-			return err
-		}
-		if last != nil && last.Sequence > guard.known {
-			fenced[e.p] = true
-			return nil
-		}
-	}
-	if natsstore.Expected(refused) { // no fence is stored, or not yet: the entry is sent again
-		return nil
-	}
-	return errBehind
 }

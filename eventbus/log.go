@@ -1,6 +1,7 @@
 package eventbus
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -8,6 +9,8 @@ import (
 	"iter"
 	"strings"
 	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/agentworker/worker/eventbus/event"
 )
@@ -138,4 +141,38 @@ func (b *Bus) ofKind(ctx context.Context, m *stored, kind string, yield func(Ent
 	}
 	e, err := b.entry(ctx, m, 0, false)
 	return err == nil && yield(e), err
+}
+
+// MissingPayloads yields the events and entries of the workspace whose content is
+// in the object store, and not there any more. It reads all that is stored from a
+// sequence number on, and the Data of what it yields is empty. An error is the last
+// value.
+func (b *Bus) MissingPayloads(ctx context.Context, from uint64) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		_, err := b.reader.replay(ctx, b.events, []string{"agents.v1." + b.workspace + ".events.>"}, from, forever, func(m *stored) (bool, error) {
+			if !bytes.Contains(m.Data, refField) {
+				return true, nil
+			}
+			depth := strings.Count(m.Subject, ".") - strings.Count(b.logPrefix(), ".") // as many sessions are above it
+			e, err := b.entry(ctx, m, depth, !strings.HasPrefix(m.Subject, b.logPrefix()))
+			if err != nil || !bytes.Contains(e.Data, refField) || !bytes.Contains(e.Data, missingField) {
+				return true, nil // what cannot be read is not an event of this program
+			}
+			return yield(Entry{Seq: m.Seq, Time: m.Time, Kind: e.Kind}, nil), nil
+		})
+		if err != nil {
+			yield(Entry{}, fmt.Errorf("looking for payloads that are missing: %w", err))
+		}
+	}
+}
+
+// Range yields the messages that a stream has between two sequence numbers, both
+// included, whatever their subjects, in order. Its cost does not depend on what else
+// the stream has. An error is the last value.
+func (b *Bus) Range(ctx context.Context, stream jetstream.Stream, from, to uint64) iter.Seq2[*Message, error] {
+	return func(yield func(*Message, error) bool) {
+		if err := b.reader.between(ctx, stream, max(from, 1), to, func(m *stored) bool { return yield(m, nil) }); err != nil {
+			yield(nil, fmt.Errorf("reading the stream %s: %w", stream.CachedInfo().Config.Name, err))
+		}
+	}
 }

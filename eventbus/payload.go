@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -250,27 +249,4 @@ func purgeObject(ctx context.Context, stream jetstream.Stream, name string) erro
 		}
 	}
 	return nil
-}
-
-// MissingPayloads yields the events and entries of the workspace whose content is
-// in the object store, and not there any more. It reads all that is stored from a
-// sequence number on, and the Data of what it yields is empty. An error is the last
-// value.
-func (b *Bus) MissingPayloads(ctx context.Context, from uint64) iter.Seq2[Entry, error] {
-	return func(yield func(Entry, error) bool) {
-		_, err := b.reader.replay(ctx, b.events, []string{"agents.v1." + b.workspace + ".events.>"}, from, forever, func(m *stored) (bool, error) {
-			if !bytes.Contains(m.Data, refField) {
-				return true, nil
-			}
-			depth := strings.Count(m.Subject, ".") - strings.Count(b.logPrefix(), ".") // as many sessions are above it
-			e, err := b.entry(ctx, m, depth, !strings.HasPrefix(m.Subject, b.logPrefix()))
-			if err != nil || !bytes.Contains(e.Data, refField) || !bytes.Contains(e.Data, missingField) {
-				return true, nil // what cannot be read is not an event of this program
-			}
-			return yield(Entry{Seq: m.Seq, Time: m.Time, Kind: e.Kind}, nil), nil
-		})
-		if err != nil {
-			yield(Entry{}, fmt.Errorf("looking for payloads that are missing: %w", err))
-		}
-	}
 }

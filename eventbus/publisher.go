@@ -253,3 +253,7 @@ func (p *Publisher) content(ctx context.Context, kind string, data json.RawMessa
 	}
 	return entryMessage(kind, body), nil
 }
+
+// ErrEnded is returned for an event of a session whose last event is stored, or that
+// another process has taken over.
+var ErrEnded = errors.New("the session's stream has ended, or another process has resumed it")

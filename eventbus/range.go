@@ -3,8 +3,6 @@ package eventbus
 import (
 	"context"
 	"errors"
-	"fmt"
-	"iter"
 	"sync"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -19,17 +17,6 @@ const (
 	// rangeReaders is how many of them are asked for at once.
 	rangeReaders = 16
 )
-
-// Range yields the messages that a stream has between two sequence numbers, both
-// included, whatever their subjects, in order. Its cost does not depend on what else
-// the stream has. An error is the last value.
-func (b *Bus) Range(ctx context.Context, stream jetstream.Stream, from, to uint64) iter.Seq2[*Message, error] {
-	return func(yield func(*Message, error) bool) {
-		if err := b.reader.between(ctx, stream, max(from, 1), to, func(m *stored) bool { return yield(m, nil) }); err != nil {
-			yield(nil, fmt.Errorf("reading the stream %s: %w", stream.CachedInfo().Config.Name, err))
-		}
-	}
-}
 
 func (r reader) between(ctx context.Context, stream jetstream.Stream, from, to uint64, yield func(*stored) bool) error {
 	deliver := func(m *stored) (bool, error) { return m.Seq <= to && yield(m), nil }

@@ -226,3 +226,14 @@ func (r reader) consume(ctx context.Context, stream jetstream.Stream, subjects [
 		}
 	}
 }
+
+// errBehind reports that a server of a cluster does not know yet what is stored.
+var errBehind = errors.New("a server of the event store is behind the others")
+
+// pause waits for d, or until ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}

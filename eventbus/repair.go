@@ -12,13 +12,6 @@ import (
 	"github.com/agentworker/worker/eventbus/internal/natsstore"
 )
 
-// ErrEnded is returned for an event of a session whose last event is stored, or that
-// another process has taken over.
-var ErrEnded = errors.New("the session's stream has ended, or another process has resumed it")
-
-// errBehind reports that a server of a cluster does not know yet what is stored.
-var errBehind = errors.New("a server of the event store is behind the others")
-
 // repairPause is the pause between two attempts while the store refuses messages because it is
 // unavailable. It answers at once, so a loop without a pause would be busy.
 const repairPause = 20 * time.Millisecond
@@ -306,10 +299,20 @@ func (w *writer) find(ctx context.Context, f *flight) (last uint64, fenced map[*
 	return last, fenced, err
 }
 
-// pause waits for d, or until ctx ends.
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
+// findFence finds out whether an entry was refused because of a fence.
+func (w *writer) findFence(ctx context.Context, e *entry, refused error, fenced map[*Publisher]bool) error {
+	if guard := e.guard(); guard != nil {
+		last, err := lastOf(ctx, w.events, []string{guard.fenceSubject})
+		if err != nil {
+			return err
+		}
+		if last != nil && last.Sequence > guard.known {
+			fenced[e.p] = true
+			return nil
+		}
 	}
+	if natsstore.Expected(refused) { // no fence is stored, or not yet: the entry is sent again
+		return nil
+	}
+	return errBehind
 }

@@ -47,3 +47,6 @@ func entryOf(m *stored) (kind string, content json.RawMessage) {
 	}
 	return string(name), content
 }
+
+// FenceKind is the kind of the entries of a session's log that are fences.
+const FenceKind = "fence"
