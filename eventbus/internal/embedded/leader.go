@@ -21,7 +21,7 @@ type leader struct {
 	srvLog     *serverLog
 	token      string // of every connection; each leader makes a new one
 	rendezvous *rendezvous
-	files      *storefiles.Keeper // nil means what the store has is not written down
+	files      *storefiles.Monitor // nil means what the store has is not written down
 	opened     time.Time
 	memory     *heldMemory
 }
@@ -48,7 +48,7 @@ func openLeader(dir string, sync Sync, all bool, check func() error, log *slog.L
 	if l.srv, l.srvLog, err = startServer(dir, l.token, sync, log); err != nil {
 		return nil, errors.Join(fmt.Errorf("starting the embedded event store in %s: %w", dir, err), l.close())
 	}
-	if l.files, err = storefiles.Keep(dir, l, l.srvLog.damaged, log); err != nil {
+	if l.files, err = storefiles.StartMonitor(dir, l, l.srvLog.damaged, log); err != nil {
 		log.Warn("what the event store has is not written down: what it may lose is not noticed", "err", err)
 	}
 	path := filepath.Join(dir, rendezvousDir)

@@ -46,7 +46,7 @@ type block struct {
 	top                 uint64 // the highest sequence number in any record
 	topTime             time.Time
 	opens               uint64  // the number in its first record, if that says that a message is deleted; else 0
-	runs                []Range // the numbers of its messages, deleted ones too, ascending
+	ranges              []Range // the numbers of its messages, deleted ones too, ascending
 	start, end          int     // of the last record, where it begins and ends
 	bad                 bool    // what follows the last record is no record
 	partial             bool    // it is the beginning of one, as far as can be told
@@ -55,10 +55,10 @@ type block struct {
 // add notes the number of a message. Like the server it accepts none that is not above all
 // before.
 func (b *block) add(seq uint64) {
-	if n := len(b.runs); n == 0 || seq > b.runs[n-1].Last+1 {
-		b.runs = append(b.runs, Range{seq, seq})
-	} else if seq > b.runs[n-1].Last {
-		b.runs[n-1].Last = seq
+	if n := len(b.ranges); n == 0 || seq > b.ranges[n-1].Last+1 {
+		b.ranges = append(b.ranges, Range{seq, seq})
+	} else if seq > b.ranges[n-1].Last {
+		b.ranges[n-1].Last = seq
 	}
 }
 
@@ -190,3 +190,7 @@ func record(seq uint64, at time.Time, subject, message string, sum hash.Hash64) 
 	sum.Write(data[headSize:])
 	return sum.Sum(data)
 }
+
+// garbled reports whether a part of a block is no record. A message that is just being
+// written may be partial.
+func (b *block) garbled(written bool) bool { return b.bad && !(written && b.partial) }

@@ -14,7 +14,7 @@ import (
 )
 
 // TestServerDoesNoDamage: a server does to its files whatever a server does, while a
-// Keeper looks at them without a pause. None of it is damage.
+// Monitor looks at them without a pause. None of it is damage.
 func TestServerDoesNoDamage(t *testing.T) {
 	took := 4 * time.Second
 	if os.Getenv("SOAK") != "" {
@@ -26,7 +26,7 @@ func TestServerDoesNoDamage(t *testing.T) {
 		c.make(name)
 	}
 	c.bucket()
-	k := srv.keep(t)
+	k := srv.monitor(t)
 	ctx, stop := context.WithTimeout(t.Context(), took)
 	defer stop()
 	var running sync.WaitGroup
@@ -136,14 +136,14 @@ func (c *campaign) round(n int) {
 	info, err = audit.Info(ctx)
 	do(err)
 	do(audit.Purge(ctx, jetstream.WithPurgeSequence(info.State.LastSeq-min(info.State.LastSeq, c.random.Uint64N(60)))))
-	switch gone, err := c.js.Stream(ctx, "GONE"); {
+	switch removed, err := c.js.Stream(ctx, "GONE"); {
 	case err != nil:
 		do(err)
 	case n%7 == 6:
 		do(c.js.DeleteStream(ctx, "GONE"))
 		c.make("GONE")
 	case n%3 == 2:
-		do(gone.Purge(ctx))
+		do(removed.Purge(ctx))
 	}
 	if n%20 == 19 {
 		do(events.Purge(ctx))

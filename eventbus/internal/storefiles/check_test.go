@@ -16,7 +16,7 @@ import (
 	"github.com/agentworker/worker/internal/atomicfile"
 )
 
-// checkCase is what is done to a store of two blocks of ten messages, and what is told.
+// checkCase is what is done to a store of two blocks of ten messages, and what is reported.
 type checkCase struct {
 	name   string
 	closed bool   // the store was closed in order
@@ -36,12 +36,12 @@ var checkCases = []checkCase{
 	{"a block is missing", true, "", func(one, _ string) error { return os.Remove(one) }, []string{"1-10 1.blk is missing"}, "", false},
 	{"a block is missing, killed", false, "", func(one, _ string) error { return os.Remove(one) }, []string{"1-10 unless it was deleted"}, "", false},
 	{"the last block is missing, killed", false, "", func(_, two string) error { return os.Remove(two) }, []string{"11-20 unless it was deleted"}, "", false},
-	{"the server removed the last block", false, "", func(_, two string) error { return errors.Join(os.Remove(two), goOn(two, 20)) }, nil, "", false},
+	{"the server removed the last block", false, "", func(_, two string) error { return errors.Join(os.Remove(two), continued(two, 20)) }, nil, "", false},
 	{"it removed the last block, and the first is missing", false, "", func(one, two string) error {
-		return errors.Join(os.Remove(one), os.Remove(two), goOn(two, 20))
+		return errors.Join(os.Remove(one), os.Remove(two), continued(two, 20))
 	}, []string{"1-20 1.blk is missing"}, "", false},
-	{"the last block is missing, and another one is of elsewhere", false, "", func(_, two string) error { return errors.Join(os.Remove(two), goOn(two, 19)) }, []string{"11-20 unless"}, "", false},
-	{"the last block is missing behind a store that was closed", true, "", func(_, two string) error { return errors.Join(os.Remove(two), goOn(two, 20)) }, []string{"11-20 2.blk is missing"}, "", false},
+	{"the last block is missing, and another one is of elsewhere", false, "", func(_, two string) error { return errors.Join(os.Remove(two), continued(two, 19)) }, []string{"11-20 unless"}, "", false},
+	{"the last block is missing of a store that was closed", true, "", func(_, two string) error { return errors.Join(os.Remove(two), continued(two, 20)) }, []string{"11-20 2.blk is missing"}, "", false},
 	{"a block is emptied, killed", false, "", func(one, _ string) error { return os.Truncate(one, 0) }, []string{"1-10 1.blk was cut off"}, "", false},
 	{"a message is garbled", true, "", func(one, _ string) error { return garble(one, 100) }, []string{"3-10 1.blk was garbled"}, "", false},
 	{"the first message is garbled", true, "", func(one, _ string) error { return garble(one, 3) }, []string{"1-10 1.blk was garbled"}, "", false},
@@ -55,7 +55,7 @@ var checkCases = []checkCase{
 	{"a block is cut off between two messages, killed", false, "", func(one, _ string) error {
 		_, starts := testBlock("S", 1, 1, 10)
 		return os.Truncate(one, int64(starts[5]))
-	}, cutInPlace, "", false},
+	}, cutSameFile, "", false},
 	{"the server made a block smaller", false, "", func(one, _ string) error {
 		data, starts := testBlock("S", 1, 1, 10)
 		return atomicfile.Write(one, data[starts[5]:], 0o600)
@@ -129,13 +129,13 @@ func twoBlocks(t *testing.T, dir string) (one, two string) {
 	return one, two
 }
 
-// recordFiles has a Keeper record the files, as one that is closed in order or killed.
+// recordFiles has a Monitor record the files, as one that is closed in order or killed.
 func recordFiles(t *testing.T, dir string, closed bool) {
 	t.Helper()
 	ranges := map[string]Range{"S": {1, 20}}
 	looked := make(chan struct{})
 	once := sync.OnceFunc(func() { close(looked) })
-	keeper, err := Keep(dir, asked(func() map[string]Range { once(); return ranges }), nil, slog.New(slog.DiscardHandler))
+	monitor, err := StartMonitor(dir, asked(func() map[string]Range { once(); return ranges }), nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func recordFiles(t *testing.T, dir string, closed bool) {
 	if !closed {
 		last = nil
 	}
-	if err := keeper.Close(last); err != nil {
+	if err := monitor.Close(last); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -167,9 +167,9 @@ func rebooted(t *testing.T, dir, boot string) {
 	}
 }
 
-// cutInPlace is what is reported for a block that was cut off between two messages after its
+// cutSameFile is what is reported for a block that was cut off between two messages after its
 // process was killed. It is nothing where the system has no ids of files.
-var cutInPlace = map[bool][]string{true: {"6-10 1.blk was cut off"}}[runtime.GOOS == "linux"]
+var cutSameFile = map[bool][]string{true: {"6-10 1.blk was cut off"}}[runtime.GOOS == "linux"]
 
 // asked is a server that answers only for its streams.
 type asked func() map[string]Range
@@ -179,9 +179,9 @@ func (a asked) Messages(string) (*Messages, error) { return nil, errors.New("the
 
 func nothing(_, _ string) error { return nil }
 
-// goOn makes the block behind another one, as the server does when the last message of
+// continued makes the block after another one, as the server does when the last message of
 // that, of a sequence number, is deleted.
-func goOn(two string, last uint64) error {
+func continued(two string, last uint64) error {
 	return os.WriteFile(filepath.Join(filepath.Dir(two), "3.blk"), deleted(last, time.Unix(int64(last), 0), checksums("S", 3)), 0o600)
 }
 
@@ -228,7 +228,7 @@ func TestUnreadable(t *testing.T) {
 // TestAcknowledge: what a stream has lost can be forgotten.
 func TestAcknowledge(t *testing.T) {
 	dir := t.TempDir()
-	if err := tell(dir, []Loss{{Stream: "A", First: 1, Last: 2}, {Stream: "B", First: 1, Last: 1}}); err != nil {
+	if err := addLosses(dir, []Loss{{Stream: "A", First: 1, Last: 2}, {Stream: "B", First: 1, Last: 1}}); err != nil {
 		t.Fatal(err)
 	}
 	for i, stream := range []string{"C", "A", "B", "B"} {

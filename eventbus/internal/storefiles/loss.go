@@ -14,7 +14,7 @@ import (
 )
 
 // LossesFile is the file with what was found to be missing in a store. Everyone
-// who opens the store is told, until the file is removed.
+// who opens the store hears of it until the file is removed.
 const LossesFile = "losses.json"
 
 // Loss is a range of messages that are missing in a stream because files of the
@@ -61,8 +61,8 @@ func Losses(dir string) ([]Loss, error) {
 	return losses, nil
 }
 
-// tell adds to what is known to be missing in the store in dir.
-func tell(dir string, found []Loss) error {
+// addLosses adds to what is known to be missing in the store in dir.
+func addLosses(dir string, found []Loss) error {
 	known, err := Losses(dir)
 	if err != nil {
 		known = nil // what is new matters more
@@ -72,10 +72,10 @@ func tell(dir string, found []Loss) error {
 			known = append(known, l)
 		}
 	}
-	return write(dir, known)
+	return writeLosses(dir, known)
 }
 
-func write(dir string, losses []Loss) error {
+func writeLosses(dir string, losses []Loss) error {
 	data, err := json.MarshalIndent(losses, "", "\t")
 	if err != nil {
 		return err
@@ -96,6 +96,6 @@ func Acknowledge(dir, stream string) error {
 	case 0:
 		return os.Remove(filepath.Join(dir, LossesFile))
 	default:
-		return write(dir, left)
+		return writeLosses(dir, left)
 	}
 }

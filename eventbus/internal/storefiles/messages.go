@@ -1,6 +1,6 @@
 package storefiles
 
-// Server is the server of an open store, as its [Keeper] asks it.
+// Server is the server of an open store, as its [Monitor] asks it.
 type Server interface {
 	// Streams returns the streams that it has. It is asked at each look.
 	Streams() (map[string]Range, error)

@@ -15,7 +15,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// testServer is a server as its Keeper asks it.
+// testServer is a server as its Monitor asks it.
 type testServer struct {
 	*server.Server
 	dir       string
@@ -23,7 +23,7 @@ type testServer struct {
 	js        jetstream.JetStream
 	questions atomic.Int64
 	stop      func()
-	damaged   chan error // what the Keeper says
+	damaged   chan error // what the Monitor says
 }
 
 func startServer(t testing.TB, flush time.Duration) *testServer {
@@ -86,10 +86,10 @@ func (s *testServer) Messages(stream string) (*Messages, error) {
 	return has, nil
 }
 
-// keep returns a Keeper that looks when it is told to.
-func (s *testServer) keep(t testing.TB) *Keeper {
+// monitor returns a Monitor that looks when the test asks it to.
+func (s *testServer) monitor(t testing.TB) *Monitor {
 	t.Helper()
-	k, err := newKeeper(s.dir, s, func(err error) { s.damaged <- err }, slog.New(slog.DiscardHandler))
+	k, err := newMonitor(s.dir, s, func(err error) { s.damaged <- err }, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func (s *testServer) keep(t testing.TB) *Keeper {
 	return k
 }
 
-// damage returns what its Keeper has said.
+// damage returns what its Monitor has reported.
 func (s *testServer) damage() error {
 	select {
 	case err := <-s.damaged:
@@ -109,7 +109,7 @@ func (s *testServer) damage() error {
 }
 
 // close closes the store, and returns what is found to be missing then.
-func (s *testServer) close(t testing.TB, k *Keeper) []Loss {
+func (s *testServer) close(t testing.TB, k *Monitor) []Loss {
 	t.Helper()
 	ranges, err := s.Streams()
 	if err != nil {
@@ -126,7 +126,7 @@ func (s *testServer) close(t testing.TB, k *Keeper) []Loss {
 	return losses
 }
 
-// TestEmptiedByServer: a server deletes messages, and with them a whole block, and is killed
+// TestEmptiedByServer: a server deletes messages, and with them a complete block, and is killed
 // before its files are written down again. That is no loss.
 func TestEmptiedByServer(t *testing.T) {
 	killed := t.TempDir()
@@ -149,7 +149,7 @@ func TestEmptiedByServer(t *testing.T) {
 	put()
 	looked := make(chan struct{})
 	first := sync.OnceFunc(func() { close(looked) })
-	keeper, err := Keep(dir, asked(func() map[string]Range {
+	monitor, err := StartMonitor(dir, asked(func() map[string]Range {
 		first()
 		return map[string]Range{"KV_B": {2, 2}}
 	}), nil, slog.New(slog.DiscardHandler))
@@ -157,7 +157,7 @@ func TestEmptiedByServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-looked
-	if err := keeper.Close(nil); err != nil { // as one of a killed process: nothing more is written down
+	if err := monitor.Close(nil); err != nil { // as one of a killed process: nothing more is written down
 		t.Fatal(err)
 	}
 	if err := stream.Purge(t.Context(), jetstream.WithPurgeSubject("$KV.B.k")); err != nil {

@@ -14,18 +14,18 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// kept is a store of two streams of several blocks, while a Keeper looks at it: S has all
+// monitored is a store of two streams of several blocks, while a Monitor looks at it: S has all
 // messages except for a few deleted ones, and KV_B the last one of each key.
-type kept struct {
+type monitored struct {
 	*testing.T
 	*testServer
-	*Keeper
+	*Monitor
 	stream jetstream.Stream
 	blocks map[string][]string // paths, in order
 }
 
-func keep(t *testing.T) *kept {
-	k := &kept{T: t, testServer: startServer(t, time.Hour), blocks: make(map[string][]string)}
+func monitor(t *testing.T) *monitored {
+	k := &monitored{T: t, testServer: startServer(t, time.Hour), blocks: make(map[string][]string)}
 	var err error
 	k.stream, err = small(jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}}, k.js)
 	if err == nil {
@@ -34,7 +34,7 @@ func keep(t *testing.T) *kept {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k.Keeper = k.keep(t)
+	k.Monitor = k.monitor(t)
 	for i := range 40 {
 		k.put("s", 4000)
 		k.put(fmt.Sprint("$KV.B.", i%15), 4000)
@@ -50,7 +50,7 @@ func keep(t *testing.T) *kept {
 	return k
 }
 
-func (k *kept) put(subject string, size int) {
+func (k *monitored) put(subject string, size int) {
 	k.T.Helper()
 	if _, err := k.js.Publish(k.Context(), subject, make([]byte, size)); err != nil {
 		k.T.Fatal(err)
@@ -58,7 +58,7 @@ func (k *kept) put(subject string, size int) {
 }
 
 // list finds the blocks.
-func (k *kept) list() {
+func (k *monitored) list() {
 	for _, name := range []string{"S", "KV_B"} {
 		folder := filepath.Join(k.dir, filepath.FromSlash(streamsDir), name, blocksDir)
 		blocks, err := blocksIn(os.DirFS(folder), ".")
@@ -72,7 +72,7 @@ func (k *kept) list() {
 	}
 }
 
-func (k *kept) looks() {
+func (k *monitored) looks() {
 	k.T.Helper()
 	if err := k.look(); err != nil {
 		k.T.Error(err)
@@ -80,33 +80,33 @@ func (k *kept) looks() {
 }
 
 // old returns the block of S with the messages 15 to 21, and last the newest one.
-func (k *kept) old() string  { return k.blocks["S"][2] }
-func (k *kept) last() string { return k.blocks["S"][len(k.blocks["S"])-1] }
+func (k *monitored) old() string  { return k.blocks["S"][2] }
+func (k *monitored) last() string { return k.blocks["S"][len(k.blocks["S"])-1] }
 
 // damageCases are what is done to the files of an open store.
 var damageCases = []struct {
 	name string
-	do   func(k *kept) error
+	do   func(k *monitored) error
 	says string   // at once; empty means that it is no damage
 	lost []string // ranges
 }{
-	{"nothing", func(*kept) error { return nil }, "", nil},
-	{"an old block is touched", func(k *kept) error { return os.Chtimes(k.old(), time.Time{}, time.Now()) }, "", nil},
-	{"an old block is put back", func(k *kept) error {
+	{"nothing", func(*monitored) error { return nil }, "", nil},
+	{"an old block is touched", func(k *monitored) error { return os.Chtimes(k.old(), time.Time{}, time.Now()) }, "", nil},
+	{"an old block is put back", func(k *monitored) error {
 		return rewrite(k.old(), func(_ *block, data []byte) []byte { return data })
 	}, "", nil},
-	{"its last messages are left out", func(k *kept) error {
+	{"its last messages are left out", func(k *monitored) error {
 		return rewrite(k.old(), func(b *block, data []byte) []byte { return data[:b.start] })
 	}, "cut off", []string{"21-21"}},
-	{"its first message is left out", func(k *kept) error {
+	{"its first message is left out", func(k *monitored) error {
 		return rewrite(k.old(), func(_ *block, data []byte) []byte { return data[4031:] })
 	}, "cut off", []string{"15-15"}},
-	{"messages are left out, and others added", func(k *kept) error {
+	{"messages are left out, and others added", func(k *monitored) error {
 		return rewrite(k.old(), func(_ *block, data []byte) []byte {
 			return append(data[:4031:4031], record(15, time.Now(), "s", strings.Repeat("x", 30_000), checksums("S", 3))...)
 		})
 	}, "replaced", []string{"16-21"}},
-	{"the server misses a block first", func(k *kept) error {
+	{"the server misses a block first", func(k *monitored) error {
 		err := os.Remove(k.old())
 		_, getErr := k.stream.GetMsg(k.Context(), 17)
 		if !errors.Is(getErr, jetstream.ErrMsgNotFound) {
@@ -114,52 +114,52 @@ var damageCases = []struct {
 		}
 		return err
 	}, "removed", []string{"15-21"}},
-	{"the last block is emptied, and written on", func(k *kept) error {
+	{"the last block is emptied, and written on", func(k *monitored) error {
 		err := os.Truncate(k.last(), 0)
 		k.put("s", 100)
 		return err
 	}, "garbled", []string{"36-41"}},
-	{"the last block is removed, and written on", func(k *kept) error {
+	{"the last block is removed, and written on", func(k *monitored) error {
 		err := os.Remove(k.last())
 		k.put("s", 100)
 		return err
 	}, "removed", []string{"36-41"}},
-	{"the last block is garbled, and another one begun", func(k *kept) error {
+	{"the last block is garbled, and another one begun", func(k *monitored) error {
 		err := garble(k.last(), 100)
 		for range 8 {
 			k.put("s", 4000)
 		}
 		return err
 	}, "garbled", []string{"36-42"}},
-	{"the last block is garbled while it is written", func(k *kept) error {
+	{"the last block is garbled while it is written", func(k *monitored) error {
 		k.put("s", 100)
 		k.looks()
 		err := garble(k.last(), 100)
 		k.put("s", 100)
 		k.looks()
 		return err
-	}, "", []string{"36-42"}}, // it is read as a whole when the store is closed
-	{"a block of a bucket is removed", func(k *kept) error { return os.Remove(k.blocks["KV_B"][len(k.blocks["KV_B"])-2]) }, "removed", []string{"KV_B"}},
-	{"all of the last blocks are removed", func(k *kept) error {
+	}, "", []string{"36-42"}}, // it is read completely when the store is closed
+	{"a block of a bucket is removed", func(k *monitored) error { return os.Remove(k.blocks["KV_B"][len(k.blocks["KV_B"])-2]) }, "removed", []string{"KV_B"}},
+	{"all of the last blocks are removed", func(k *monitored) error {
 		return errors.Join(os.Remove(k.last()), os.Remove(k.blocks["KV_B"][len(k.blocks["KV_B"])-1]))
 	}, "removed", []string{"KV_B", "36-40"}},
 }
 
-// TestDamageIsTold: what is damage or not, and what is found to be missing when the store is
+// TestDamageReported: what is damage or not, and what is found to be missing when the store is
 // opened anew.
-func TestDamageIsTold(t *testing.T) {
+func TestDamageReported(t *testing.T) {
 	for _, tt := range damageCases {
 		t.Run(tt.name, func(t *testing.T) {
-			k := keep(t)
+			k := monitor(t)
 			if err := tt.do(k); err != nil {
 				t.Fatal(err)
 			}
 			k.looks()
-			said := k.testServer.damage()
-			if fmt.Sprint(said) == "<nil>" != (tt.says == "") || !strings.Contains(fmt.Sprint(said), tt.says) {
-				t.Errorf("it says %v, want %q", said, tt.says)
+			reported := k.testServer.damage()
+			if fmt.Sprint(reported) == "<nil>" != (tt.says == "") || !strings.Contains(fmt.Sprint(reported), tt.says) {
+				t.Errorf("it says %v, want %q", reported, tt.says)
 			}
-			losses := k.close(t, k.Keeper)
+			losses := k.close(t, k.Monitor)
 			if len(losses) != len(tt.lost) {
 				t.Fatalf("%v, want %v", losses, tt.lost)
 			}
@@ -172,7 +172,7 @@ func TestDamageIsTold(t *testing.T) {
 	}
 }
 
-// rewrite puts another file in the place of a block, as a server does.
+// rewrite puts another file under the name of a block, as a server does.
 func rewrite(path string, change func(b *block, data []byte) []byte) error {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -186,7 +186,7 @@ func rewrite(path string, change func(b *block, data []byte) []byte) error {
 // TestIdleStore: a store in which nothing happens asks its server nothing, and has nothing
 // written or read.
 func TestIdleStore(t *testing.T) {
-	k := keep(t)
+	k := monitor(t)
 	k.looks()
 	asked := k.questions.Load()
 	for range 100 {
@@ -211,8 +211,8 @@ func BenchmarkLook(b *testing.B) {
 			}
 			long := time.Now().Add(-time.Hour)
 			err = errors.Join(err, os.Chtimes(folder, long, long))
-			k, keepErr := newKeeper(dir, asked(func() map[string]Range { return map[string]Range{"S": {1, 1}} }), nil, nil)
-			if err := errors.Join(err, keepErr); err != nil {
+			k, openErr := newMonitor(dir, asked(func() map[string]Range { return map[string]Range{"S": {1, 1}} }), nil, nil)
+			if err := errors.Join(err, openErr); err != nil {
 				b.Fatal(err)
 			}
 			began := time.Now()

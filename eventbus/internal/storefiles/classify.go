@@ -12,19 +12,19 @@ import (
 	"time"
 )
 
-// try finds out which of the blocks that have changed were damaged, and accepts the
+// confirm finds out which of the blocks that have changed were damaged, and accepts the
 // others as they are.
 //
 // A server removes a block when it has no message of it any more, and writes one anew, in
 // another file, with the messages that it still has. So what it has between the
-// blocks around must be in the file. It is asked after the file was read: what it still
+// blocks around it must be in the file. It is asked after the file was read: what it still
 // has then was in the file before.
-func (k *Keeper) try(name string, r Range, suspects []string) error {
-	s := k.ledger.Streams[name]
+func (m *Monitor) confirm(name string, r Range, suspects []string) error {
+	s := m.ledger.Streams[name]
 	var found map[string]damage
-	for i := range judgements {
+	for i := range confirmations {
 		if i > 0 {
-			ranges, err := k.server.Streams()
+			ranges, err := m.server.Streams()
 			if err != nil {
 				return err
 			}
@@ -33,21 +33,21 @@ func (k *Keeper) try(name string, r Range, suspects []string) error {
 				return nil
 			}
 		}
-		judged, err := k.judge(name, r, suspects)
+		verdicts, err := m.classify(name, r, suspects)
 		if err != nil {
 			return err
 		}
-		k.changed = true
+		m.changed = true
 		found, suspects = make(map[string]damage), nil
-		for file, v := range judged {
+		for file, v := range verdicts {
 			switch {
 			case v.damage != nil:
 				found[file] = *v.damage
 				suspects = append(suspects, file)
 			case v.there:
 				s.Blocks[file] = v.is
-				if k.seen[name].end.file == file {
-					k.seen[name].end = end{} // it may be another file
+				if m.seen[name].end.file == file {
+					m.seen[name].end = end{} // it may be another file
 				}
 			default:
 				delete(s.Blocks, file)
@@ -57,7 +57,7 @@ func (k *Keeper) try(name string, r Range, suspects []string) error {
 			return nil
 		}
 	}
-	k.damage(name, found)
+	m.damage(name, found)
 	return nil
 }
 
@@ -71,10 +71,10 @@ type verdict struct {
 	damage      *damage
 }
 
-// judge finds out about blocks of a stream, which has the messages r. A verdict without
+// classify finds out about blocks of a stream, which has the messages r. A verdict without
 // damage means that the server has made the block what it is.
-func (k *Keeper) judge(name string, r Range, suspects []string) (map[string]*verdict, error) {
-	dir, err := k.root.OpenRoot(path.Join(streamsDir, name, blocksDir))
+func (m *Monitor) classify(name string, r Range, suspects []string) (map[string]*verdict, error) {
+	dir, err := m.root.OpenRoot(path.Join(streamsDir, name, blocksDir))
 	if err != nil {
 		return nil, err
 	}
@@ -83,11 +83,11 @@ func (k *Keeper) judge(name string, r Range, suspects []string) (map[string]*ver
 	if err != nil {
 		return nil, err
 	}
-	in := &inquiry{dir: dir, name: name, files: slices.SortedFunc(maps.Keys(blocks), byNumber), parsed: make(map[string]*block)}
+	in := &inspection{dir: dir, name: name, files: slices.SortedFunc(maps.Keys(blocks), byNumber), parsed: make(map[string]*block)}
 	verdicts := make(map[string]*verdict)
 	ask := false
 	for _, file := range suspects {
-		v, err := in.look(file, r)
+		v, err := in.inspect(file, r)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
@@ -95,14 +95,14 @@ func (k *Keeper) judge(name string, r Range, suspects []string) (map[string]*ver
 		ask = ask || v.after < v.upTo
 	}
 	has := &Messages{}
-	if ask && !k.closing { // else it can't be asked any more
-		if has, err = k.messages(name); err != nil {
+	if ask && !m.closing { // else it can't be asked any more
+		if has, err = m.messages(name); err != nil {
 			return nil, err
 		}
 	}
 	for file, v := range verdicts {
-		if was := k.ledger.Streams[name].Blocks[file]; !k.closing || v.there && !v.is.otherFile(was) { // else its server did that at the end
-			v.decide(was, k.seen[name].end, has)
+		if was := m.ledger.Streams[name].Blocks[file]; !m.closing || v.there && !v.is.otherFile(was) { // else its server did that at the end
+			v.compare(was, m.seen[name].end, has)
 		}
 	}
 	return verdicts, nil
@@ -116,19 +116,19 @@ const (
 )
 
 // messages returns what a stream of the server has, once its counts agree.
-func (k *Keeper) messages(name string) (*Messages, error) {
+func (m *Monitor) messages(name string) (*Messages, error) {
 	for began := time.Now(); ; time.Sleep(settlePause) {
-		has, err := k.server.Messages(name)
+		has, err := m.server.Messages(name)
 		if err != nil || has.settled() || time.Since(began) >= settleTime {
 			return has, err
 		}
 	}
 }
 
-// decide finds out what happened to a block. It compares the block with its earlier state,
+// compare finds out what happened to a block. It compares the block with its earlier state,
 // with what was read while it was written, and with what the server has.
-func (v *verdict) decide(was fileState, end end, has *Messages) {
-	d := damage{Missing: has.missing(v.after, v.upTo, v.block.runs)}
+func (v *verdict) compare(was fileState, end end, has *Messages) {
+	d := damage{Missing: has.missing(v.after, v.upTo, v.block.ranges)}
 	switch {
 	case v.is.sameFile(was) && v.is.Size < was.Size && !v.written: // a server does that only where the disk did not take a message
 		d.Cause = "was cut off"
@@ -148,8 +148,8 @@ func (v *verdict) decide(was fileState, end end, has *Messages) {
 	v.damage = &d
 }
 
-// inquiry is what is found out about a stream at one time.
-type inquiry struct {
+// inspection is what is found out about a stream at one time.
+type inspection struct {
 	dir    *os.Root
 	name   string
 	files  []string // the blocks that there are, in order
@@ -157,21 +157,21 @@ type inquiry struct {
 	err    error // of reading a block near a suspect
 }
 
-// look reads a block of a stream, which has the messages r.
-func (in *inquiry) look(file string, r Range) (*verdict, error) {
+// inspect reads a block of a stream, which has the messages r.
+func (in *inspection) inspect(file string, r Range) (*verdict, error) {
 	b, is, err := in.read(file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	v := &verdict{
 		is: is, there: err == nil, block: b, written: len(in.files) > 0 && file == in.files[len(in.files)-1],
-		after: max(in.before(file)+1, r.First) - 1, upTo: min(in.behind(file), r.Last),
+		after: max(in.lastBefore(file)+1, r.First) - 1, upTo: min(in.lastBeforeNext(file), r.Last),
 	}
 	return v, in.err
 }
 
 // read returns what a block holds.
-func (in *inquiry) read(file string) (*block, fileState, error) {
+func (in *inspection) read(file string) (*block, fileState, error) {
 	f, err := in.dir.Open(file)
 	if err != nil {
 		return &block{}, fileState{}, err
@@ -191,7 +191,7 @@ func (in *inquiry) read(file string) (*block, fileState, error) {
 }
 
 // neighbour returns what a block near a suspect holds.
-func (in *inquiry) neighbour(file string) *block {
+func (in *inspection) neighbour(file string) *block {
 	if b := in.parsed[file]; b != nil {
 		return b
 	}
@@ -202,8 +202,8 @@ func (in *inquiry) neighbour(file string) *block {
 	return b
 }
 
-// before returns the last message before a block.
-func (in *inquiry) before(file string) uint64 {
+// lastBefore returns the last message before a block.
+func (in *inspection) lastBefore(file string) uint64 {
 	at, _ := slices.BinarySearchFunc(in.files, file, byNumber)
 	for at--; at >= 0; at-- {
 		if b := in.neighbour(in.files[at]); b.last > 0 {
@@ -213,8 +213,8 @@ func (in *inquiry) before(file string) uint64 {
 	return 0
 }
 
-// behind returns the number before the first message of the next block.
-func (in *inquiry) behind(file string) uint64 {
+// lastBeforeNext returns the number before the first message of the next block.
+func (in *inspection) lastBeforeNext(file string) uint64 {
 	at, there := slices.BinarySearchFunc(in.files, file, byNumber)
 	if there {
 		at++

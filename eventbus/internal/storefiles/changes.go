@@ -7,38 +7,12 @@ import (
 	"os"
 	"slices"
 	"time"
-
-	"github.com/agentworker/worker/internal/fileinfo"
 )
-
-// seen is what a Keeper remembers of the files of a stream besides the ledger.
-type seen struct {
-	dir    time.Time // when the folder of its blocks was modified; zero means it must be listed
-	meta   int64     // the same for its description, in ns of Unix time
-	blocks []string  // in order
-	next   int       // of blocks, the first one to look at
-	end    end
-}
-
-// last returns the block that is written; empty means there is none.
-func (s *seen) last() string {
-	if len(s.blocks) == 0 {
-		return ""
-	}
-	return s.blocks[len(s.blocks)-1]
-}
-
-// end is how far the block that is written has been read.
-type end struct {
-	file, id string
-	at       int64  // where the last record begins
-	top      uint64 // the highest sequence number of its messages
-}
 
 // changes returns the blocks that have changed in an unusual way. It accepts what a server
 // always does: to append to the last block, and to begin another.
-func (k *Keeper) changes(name string, dir *os.Root) (suspects []string, err error) {
-	s, seen := k.ledger.Streams[name], k.seen[name]
+func (m *Monitor) changes(name string, dir *os.Root) (suspects []string, err error) {
+	s, seen := m.ledger.Streams[name], m.seen[name]
 	written := seen.last()
 	looked, now, err := s.stat(dir, seen)
 	if err != nil {
@@ -47,19 +21,19 @@ func (k *Keeper) changes(name string, dir *os.Root) (suspects []string, err erro
 	for _, file := range looked {
 		was, known := s.Blocks[file]
 		is, there := now[file]
-		if _, damaged := s.Damaged[file]; damaged || known && there && is.unchanged(was) && !(k.closing && file == seen.end.file) {
+		if _, damaged := s.Damaged[file]; damaged || known && there && is.unchanged(was) && !(m.closing && file == seen.end.file) {
 			continue
 		}
 		natural := false
 		if there {
-			is, natural, err = k.natural(name, dir, file, written)
+			is, natural, err = m.natural(name, dir, file, written)
 		}
 		switch {
 		case err != nil && !errors.Is(err, fs.ErrNotExist):
 			return nil, err
 		case natural:
 			s.Blocks[file] = is
-			k.changed = true
+			m.changed = true
 		default:
 			suspects = append(suspects, file)
 		}
@@ -94,7 +68,7 @@ func (s *stream) stat(dir *os.Root, seen *seen) (looked []string, now map[string
 		}
 		slices.SortFunc(looked, byNumber)
 		seen.dir = at
-		if time.Since(at) < keepInterval { // the clock of files is coarse: there may be more at that time
+		if time.Since(at) < lookInterval { // the clock of files is coarse: there may be more at that time
 			seen.dir = time.Time{}
 		}
 		return looked, now, nil
@@ -120,11 +94,9 @@ func (s *stream) stat(dir *os.Root, seen *seen) (looked []string, now map[string
 	return looked, now, nil
 }
 
-func byNumber(a, b string) int { return blockNumber(a) - blockNumber(b) }
-
 // natural reports whether a block has changed in the usual way: it is new, or was appended to.
 // written is the newest block at the last look.
-func (k *Keeper) natural(name string, dir *os.Root, file, written string) (is fileState, natural bool, err error) {
+func (m *Monitor) natural(name string, dir *os.Root, file, written string) (is fileState, natural bool, err error) {
 	f, err := dir.Open(file)
 	if err != nil {
 		return is, false, err
@@ -133,36 +105,32 @@ func (k *Keeper) natural(name string, dir *os.Root, file, written string) (is fi
 	if is, err = openState(f); err != nil {
 		return is, false, err
 	}
-	seen := k.seen[name]
-	was, known := k.ledger.Streams[name].Blocks[file]
-	if last := file == seen.last(); last && known && !k.closing && is.Size > was.Size && !is.otherFile(was) {
-		natural, err := k.readOn(f, name, file, &is)
+	seen := m.seen[name]
+	was, known := m.ledger.Streams[name].Blocks[file]
+	if last := file == seen.last(); last && known && !m.closing && is.Size > was.Size && !is.otherFile(was) {
+		natural, err := m.readOn(f, name, file, &is)
 		return is, natural, err
 	}
 	switch {
-	case !known, is.unchanged(was) && !k.closing:
+	case !known, is.unchanged(was) && !m.closing:
 		return is, true, nil
 	case is.Size < was.Size, is.otherFile(was), file != seen.last() && file != written, is.Size == was.Size && !is.unchanged(was):
 		return is, false, nil
 	}
 	// It is written no more: all of it is read once.
-	data, err := k.readFrom(f, 0, is.Size)
+	data, err := m.readFrom(f, 0, is.Size)
 	b := parseBlock(data, checksums(name, blockNumber(file)))
 	return is, !b.garbled(file == seen.last()), err
 }
 
-// garbled reports whether a part of a block is no record. A message that is just being
-// written may be partial.
-func (b *block) garbled(written bool) bool { return b.bad && !(written && b.partial) }
-
 // readOn reads what was appended to the newest block, and the record before it. If the file
 // was cut off meanwhile, a hole precedes what was appended.
-func (k *Keeper) readOn(f *os.File, name, file string, is *fileState) (natural bool, err error) {
-	s := k.seen[name]
+func (m *Monitor) readOn(f *os.File, name, file string, is *fileState) (natural bool, err error) {
+	s := m.seen[name]
 	if s.end.file != file || s.end.id != is.ID {
 		s.end = end{file: file, id: is.ID}
 	}
-	data, err := k.readFrom(f, s.end.at, is.Size)
+	data, err := m.readFrom(f, s.end.at, is.Size)
 	if err != nil {
 		return false, err
 	}
@@ -176,32 +144,21 @@ func (k *Keeper) readOn(f *os.File, name, file string, is *fileState) (natural b
 	return true, nil
 }
 
-// maxReused bounds the buffer that a Keeper reuses for reading, in bytes. What is written
+// maxReused bounds the buffer that a Monitor reuses for reading, in bytes. What is written
 // between two looks is smaller, unless all of a block is read.
 const maxReused = 1 << 20
 
 // readFrom returns what a file holds from a place up to a size; less, if it was cut off
 // meanwhile. The next call writes over it.
-func (k *Keeper) readFrom(f *os.File, from, size int64) ([]byte, error) {
+func (m *Monitor) readFrom(f *os.File, from, size int64) ([]byte, error) {
 	n := int(max(size-from, 0))
-	data := slices.Grow(k.buf[:0], n)[:n]
+	data := slices.Grow(m.buf[:0], n)[:n]
 	if n <= maxReused {
-		k.buf = data
+		m.buf = data
 	}
 	n, err := f.ReadAt(data, from)
 	if errors.Is(err, io.EOF) {
 		err = nil
 	}
 	return data[:n], err
-}
-
-// openState returns the state of an open file.
-func openState(f *os.File) (fileState, error) {
-	info, err := f.Stat()
-	if err != nil {
-		return fileState{}, err
-	}
-	s := stateOf(info)
-	s.ID = fileinfo.ID(f)
-	return s, nil
 }
