@@ -53,10 +53,10 @@ type Options struct {
 	// cannot tell it of them; 0 means 2 s.
 	PollEvery time.Duration
 
-	// RescanEvery is how often a [Registry] reads everything again, for changes
-	// without an event: writes through a mapping of memory or a hard link, or a
-	// file system mounted over a folder. 0 means 30 s. It takes at most a
-	// hundredth of the time, and comes less often where it would take more.
+	// RescanEvery is how often a [Registry] reads everything again; 0 means 30 s. It
+	// finds changes without an event: writes through a memory mapping or a hard link,
+	// or a file system mounted over a folder. It takes at most a hundredth of the time,
+	// and comes less often where it would take more.
 	RescanEvery time.Duration
 
 	// Logger gets each file that is not served or stale, once for each

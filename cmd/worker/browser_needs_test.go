@@ -11,9 +11,9 @@ const spendScript = `
 {"match": {"user": "spend"}, "toolCalls": [{"name": "list_dir", "arguments": {"path": "."}}]}
 `
 
-// TestPageNeeds: a stalled session and one whose budget is used up are cards among those
-// that need somebody. One that has ended is deleted, after a question. It disappears in
-// other tabs, with its card.
+// TestPageNeeds: a stalled session and one with a used-up budget are cards that need a
+// person. One that has ended is deleted, after a question. It disappears in other tabs,
+// with its card.
 func TestPageNeeds(t *testing.T) {
 	w := startPageWorker(t, spendScript+pageScript, map[string]string{
 		".agents/agents/thrifty.md": "---\ndescription: Spends little.\nbudget: { modelCalls: 1 }\npermission: allow\n---\nSpend little.\n",

@@ -24,9 +24,9 @@ type toolSpec struct {
 	at     *yaml.Node
 }
 
-// toolList reads a list of tools: a YAML list, or a text with commas or blanks
-// between the names. eachWord says that blanks always separate. false, and
-// reported: the list cannot be read exactly.
+// toolList reads a list of tools: a YAML list, or a text with commas or blanks between
+// the names. With eachWord, blanks always separate names. It reports a list that it
+// can't read exactly, and returns false.
 func (p *Reader) toolList(e agentfile.Entry, eachWord bool) ([]toolSpec, bool) {
 	at := &yaml.Node{Line: e.Line, Column: e.Column}
 	var specs []toolSpec

@@ -15,9 +15,10 @@ import (
 	"github.com/agentworker/worker/session/store"
 )
 
-// Complete returns a completion of arguments, once the settings are loaded. With several it
-// completes every argument, else only the first. names returns texts that may have a
-// description after a tab; an argument is completed to those that begin like it.
+// Complete returns a completion of arguments, once the settings are loaded. With
+// several it completes every argument, else only the first. names returns texts, each
+// with an optional description after a tab. An argument is completed to the texts that
+// begin with it.
 func (p *Program) Complete(several bool, names func(ctx context.Context) []string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 && !several || p.Settings.Load(p.Getenv) != nil {

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestLimited: lines that strangers cause are bounded, however they vary them. Other lines
-// pass, and those that are left out are counted.
+// TestLimited: lines that strangers cause are bounded, however they vary them. Other
+// lines pass, and the omitted ones are counted.
 func TestLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer

@@ -32,7 +32,7 @@ func Raw(w io.Writer) io.Writer {
 	return w
 }
 
-// guard remembers what of the current line could begin a command.
+// guard remembers the part of the current line that could begin a command.
 type guard struct {
 	w      io.Writer
 	broken string // replaces the bracket of "##["

@@ -161,7 +161,7 @@ func (r *Recording) Masked(mask func(string) string) *Recording {
 	return masked
 }
 
-// mapped returns an answer with each text mapped, except for those that providers have
+// mapped returns an answer with each text mapped, except the texts that providers have
 // signed.
 func (a Answer) mapped(mask func(string) string) Answer {
 	a.Text = mask(a.Text)

@@ -125,9 +125,9 @@ func (h *host) Has(p hostFolders, project bool, name string) (bool, error) {
 	return ok, nil
 }
 
-// change returns what edit makes of the host's file. edit returns the new text, and the
-// entry that it has added: nil means none, an empty one means it was removed. Everything
-// else in the file must mean the same before and after.
+// change returns what edit makes of the host's file. edit returns the new text and the
+// added entry. A nil entry means that nothing was added, an empty one that the entry
+// was removed. Everything else in the file must mean the same before and after.
 func (h *host) change(p hostFolders, project bool, name string, edit func([]byte, map[string]any) (string, map[string]any, error)) (*fileChange, error) {
 	if !serverName.MatchString(name) {
 		return nil, fmt.Errorf("the name %q of a server has other characters than letters, digits, - and _, or too many", name)
