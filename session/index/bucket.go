@@ -39,13 +39,13 @@ func (x *Index) Remove(ctx context.Context, r *record.Record) error {
 
 // Purge removes a key, or all keys that match it, from the bucket of records. Unlike
 // [jetstream.KeyValue.Delete], it leaves no mark.
-func (x *Index) Purge(ctx context.Context, key string) error {
+func (x *Bucket) Purge(ctx context.Context, key string) error {
 	return x.stream.Purge(ctx, jetstream.WithPurgeSubject(x.subject(key)))
 }
 
 // Entries returns the content of a bucket for this workspace. It has every key that exists
 // throughout, however often that changes meanwhile.
-func (x *Index) Entries(ctx context.Context, bucket jetstream.KeyValue) ([]BucketEntry, error) {
+func (x *Bucket) Entries(ctx context.Context, bucket jetstream.KeyValue) ([]BucketEntry, error) {
 	stream, err := x.bus.JetStream().Stream(ctx, "KV_"+bucket.Bucket())
 	if err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func (x *Index) Entries(ctx context.Context, bucket jetstream.KeyValue) ([]Bucke
 
 // Keys returns the keys of this workspace in a bucket that match a filter, including
 // deleted ones.
-func (x *Index) Keys(ctx context.Context, stream jetstream.Stream, bucket jetstream.KeyValue, filter string) (map[string]bool, error) {
+func (x *Bucket) Keys(ctx context.Context, stream jetstream.Stream, bucket jetstream.KeyValue, filter string) (map[string]bool, error) {
 	prefix := "$KV." + bucket.Bucket() + "."
 	info, err := stream.Info(ctx, jetstream.WithSubjectFilter(prefix+x.Key(filter)))
 	if err != nil {
@@ -97,7 +97,7 @@ func (x *Index) Keys(ctx context.Context, stream jetstream.Stream, bucket jetstr
 
 // content reads the stream below a bucket once. Each key comes once. A deleted one has a
 // message without content.
-func (x *Index) content(ctx context.Context, stream jetstream.Stream, bucket jetstream.KeyValue) ([]BucketEntry, error) {
+func (x *Bucket) content(ctx context.Context, stream jetstream.Stream, bucket jetstream.KeyValue) ([]BucketEntry, error) {
 	prefix := "$KV." + bucket.Bucket() + "."
 	var all []BucketEntry
 	at := make(map[string]int)
@@ -141,7 +141,7 @@ func decodeRecords(entries []BucketEntry) ([]*record.Record, error) {
 }
 
 // ids returns the ids of all sessions that have a record.
-func (x *Index) ids(ctx context.Context) ([]string, error) {
+func (x *Bucket) ids(ctx context.Context) ([]string, error) {
 	keys, err := x.Keys(ctx, x.stream, x.records, "*")
 	ids := make([]string, 0, len(keys))
 	for key := range keys {

@@ -37,7 +37,7 @@ func (x *Index) State(ctx context.Context, path event.Path) (*log.State, error) 
 	return state, nil
 }
 
-func (x *Index) Key(id string) string { return x.bus.Workspace() + "." + id }
+func (x *Bucket) Key(id string) string { return x.bus.Workspace() + "." + id }
 
 // ErrConflict is returned for a record that has changed meanwhile.
 var ErrConflict = errors.New("its record has been changed meanwhile")

@@ -29,16 +29,16 @@ const markToken = "opened"
 // trip.
 const markReaders = 16
 
-func (x *Index) markKey(path event.Path) string {
+func (x *Bucket) markKey(path event.Path) string {
 	return x.Key(markToken + "." + strings.Join(path.IDs(), "."))
 }
 
 // subject returns the subject of a key of the bucket of records.
-func (x *Index) subject(key string) string { return "$KV." + BucketName + "." + key }
+func (x *Bucket) subject(key string) string { return "$KV." + BucketName + "." + key }
 
 // parseKey returns the session that a subject of the bucket of records belongs to, and
 // whether the key is a mark. An empty id means something else, or another workspace's.
-func (x *Index) parseKey(subject string) (id string, mark bool) {
+func (x *Bucket) parseKey(subject string) (id string, mark bool) {
 	key, ours := strings.CutPrefix(subject, x.subject(x.Key("")))
 	switch {
 	case !ours:

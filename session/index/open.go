@@ -18,17 +18,23 @@ import (
 // BucketName is the bucket that holds the records of all workspaces.
 const BucketName = "AGENT_SESSIONS"
 
-// Index is the records of a workspace's sessions. It is safe for concurrent use.
-type Index struct {
+// Bucket holds the keys of one workspace in the bucket of records. Other packages keep
+// keys of their own in it. It is safe for concurrent use.
+type Bucket struct {
 	bus     *eventbus.Bus
 	records jetstream.KeyValue
 	stream  jetstream.Stream // below records
-	writer  *Writer          // of a process that runs sessions; otherwise nil
+}
+
+// Index is the records of a workspace's sessions. It is safe for concurrent use.
+type Index struct {
+	Bucket
+	writer *Writer // of a process that runs sessions; otherwise nil
 }
 
 // Open makes sure of the bucket and returns the index of the bus's workspace.
 func Open(ctx context.Context, bus *eventbus.Bus) (_ *Index, err error) {
-	x := &Index{bus: bus}
+	x := &Index{Bucket: Bucket{bus: bus}}
 	x.records, err = bus.Store().EnsureBucket(ctx, jetstream.KeyValueConfig{
 		Bucket:      BucketName,
 		Description: "records of agent sessions, keyed by workspace and id",
@@ -43,8 +49,8 @@ func Open(ctx context.Context, bus *eventbus.Bus) (_ *Index, err error) {
 	return x, nil
 }
 
-// KV returns the bucket. Other packages may keep keys in it that [Index.Key] makes.
-func (x *Index) KV() jetstream.KeyValue { return x.records }
+// KV returns the bucket. Other packages may keep keys in it that [Bucket.Key] makes.
+func (x *Bucket) KV() jetstream.KeyValue { return x.records }
 
 // Stream returns the stream below the bucket.
-func (x *Index) Stream() jetstream.Stream { return x.stream }
+func (x *Bucket) Stream() jetstream.Stream { return x.stream }
