@@ -69,7 +69,12 @@ func TestChanges(t *testing.T) {
 
 // TestCloseAmongEvents closes while files are written and changes read.
 func TestCloseAmongEvents(t *testing.T) {
-	for range 20 {
+	t.Parallel()
+	rounds := 4
+	if os.Getenv("WORKER_TEST_LONG") != "" {
+		rounds = 20
+	}
+	for range rounds {
 		root := t.TempDir()
 		put(t, filepath.Join(root, ".agents/agents/a.md"), agent("0", "x"))
 		l := openT(t, root, nil)

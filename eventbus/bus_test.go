@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"slices"
@@ -24,6 +25,10 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(memberDir); dir != "" {
 		member(dir)
 		return
+	}
+	flag.Parse()
+	if err := flag.Set("test.parallel", "8"); err != nil { // parallel tests wait for most of their time
+		panic(err)
 	}
 	goleak.VerifyTestMain(m,
 		// nats.go 1.55: a goroutine that ObjectStore.Put starts misses its end if the

@@ -15,7 +15,7 @@ import (
 // publish. No event is missing, also if a server leads again that lost some when it stopped
 // leading.
 func TestLeadGoesRound(t *testing.T) {
-	const rounds = 20
+	t.Parallel() // it waits, most of its time
 	c := newCluster(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
@@ -34,7 +34,7 @@ func TestLeadGoesRound(t *testing.T) {
 			floods[i] = flood(t, ctx, bus, event.Path{{SessionID: fmt.Sprintf("flood%d", i)}}, "xx", 10, 5*time.Millisecond, stop)
 		})
 	}
-	for range rounds {
+	for range rounds(6, 20) {
 		c.stepDown(ctx, conn)
 		c.healthy(ctx, js, eventbus.Stream)
 	}

@@ -18,6 +18,7 @@ import (
 // without a gap or a duplicate. Otherwise they fail with the reason, in every process. Later
 // ones work once there is room.
 func TestFullDiskEvents(t *testing.T) {
+	t.Parallel() // it waits, most of its time
 	disk, here := natstest.SmallDisk(t, "24m")
 	if !here {
 		return

@@ -176,6 +176,7 @@ func TestFence(t *testing.T) {
 
 // TestClusterFence is TestFence in a cluster, which refuses what it can't check yet.
 func TestClusterFence(t *testing.T) {
+	t.Parallel() // it waits, most of its time
 	running, ending := clusterPair(t)
 	checkFence(t, running, ending)
 }

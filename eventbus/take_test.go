@@ -30,6 +30,7 @@ func TestTakers(t *testing.T) {
 
 // TestClusterTakers is TestTakers in a cluster.
 func TestClusterTakers(t *testing.T) {
+	t.Parallel() // it waits, most of its time
 	running, ending := clusterPair(t)
 	checkTakers(t, running, ending, 5)
 }

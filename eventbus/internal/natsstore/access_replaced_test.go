@@ -146,6 +146,7 @@ func replacements(t *testing.T) []replacement {
 // certificates refuses the worker, or the worker it, until the worker's file is
 // replaced. Then the worker is back, on the connection for publishing too.
 func TestCredentialsReplacedLate(t *testing.T) {
+	t.Parallel()
 	for _, tt := range replacements(t) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"testing"
 	"time"
 
@@ -115,6 +116,9 @@ func TestConsumerIsGone(t *testing.T) {
 
 // TestRequestEnds: a request that was open for its time is followed by another one.
 func TestRequestEnds(t *testing.T) {
+	if os.Getenv("WORKER_TEST_LONG") == "" {
+		t.Skip("waits for 30 s: with WORKER_TEST_LONG=1")
+	}
 	t.Parallel()
 	c := consume(t)
 	requests, err := c.conn.SubscribeSync("$JS.API.CONSUMER.MSG.NEXT.S.*")

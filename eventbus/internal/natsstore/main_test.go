@@ -1,6 +1,7 @@
 package natsstore_test
 
 import (
+	"flag"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -8,7 +9,13 @@ import (
 	"github.com/agentworker/worker/eventbus/internal/natsstore"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", "8"); err != nil { // parallel tests wait for most of their time
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 func openStore(t *testing.T, dir string) *natsstore.Store {
 	t.Helper()
