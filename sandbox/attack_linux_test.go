@@ -243,7 +243,7 @@ func TestProxy(t *testing.T) {
 	defer web.Close()
 	host := web.Listener.Addr().String()
 	asked := make(chan string, 100)
-	p := newPlace(t, `{"*": "allow"}`, "", sandbox.Options{Network: func(_ context.Context, hostport string) error {
+	p := newPlace(t, `{"*": "allow"}`, "", sandbox.Options{Network: func(_ context.Context, hostport, _ string) error {
 		asked <- hostport
 		if hostport == host {
 			return nil

@@ -81,7 +81,7 @@ func TestBuildNode(t *testing.T) {
 		base64.StdEncoding.EncodeToString(sum[:]))
 	p := newPlace(t, buildRules, `cat > package-lock.json <<< `+quote(lock)+`
 		echo '{"name":"x","version":"1.0.0","dependencies":{"left":"1.0.0"},"scripts":{"test":"node -e \"console.log(require(\\\"left\\\"))\""}}' > package.json`,
-		sandbox.Options{Network: func(_ context.Context, hostport string) error {
+		sandbox.Options{Network: func(_ context.Context, hostport, _ string) error {
 			if hostport != "registry.test:80" {
 				return fmt.Errorf("%s is not the registry", hostport)
 			}

@@ -18,14 +18,18 @@ type Options struct {
 
 	Mode Mode // "": [Auto]
 
-	// Network is asked for every connection to a host ("name:port") whether it
-	// is allowed. The command sees its error. nil means that there is only
-	// loopback.
-	Network func(ctx context.Context, hostport string) error
+	// Network is asked about every connection to a host. nil means that there is
+	// only loopback.
+	Network NetworkFunc
 
 	// Support is what the system offers; nil means [Detect].
 	Support *Support
 }
+
+// NetworkFunc returns an error, which the command sees, unless hostport may be
+// reached. It is asked about what the command names ("name:port"). If that is a name, it
+// is then asked about each address that the name has led to, and name says which it was.
+type NetworkFunc func(ctx context.Context, hostport, name string) error
 
 // Command is what to run.
 type Command struct {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -21,23 +22,34 @@ func Internal(hostport string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
-// internal reports whether an address is one of this machine or network.
+// internal reports whether an address is one of this machine or network. Those of
+// this machine are all that its interfaces have, also public ones.
 func internal(a netip.Addr) bool {
-	return !a.IsGlobalUnicast() || a.IsPrivate() || sharedAddresses.Contains(a)
+	if !a.IsGlobalUnicast() || a.IsPrivate() || sharedAddresses.Contains(a) {
+		return true
+	}
+	own, err := net.InterfaceAddrs()
+	return err != nil || slices.ContainsFunc(own, func(n net.Addr) bool {
+		prefix, err := netip.ParsePrefix(n.String())
+		return err != nil || prefix.Addr().Unmap() == a
+	})
 }
 
 var sharedAddresses = netip.MustParsePrefix("100.64.0.0/10") // of a provider's network
 
 // splitHostPort returns host and port in the form that rules see: lower case,
-// without a dot at the end; an address in its shortest form.
+// without a dot at the end; an address in its shortest form; a port without zeros
+// before it.
 func splitHostPort(hostport string) (host, port string, err error) {
 	host, port, err = net.SplitHostPort(hostport)
 	if err != nil {
 		return "", "", err
 	}
-	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+	n, err := strconv.ParseUint(port, 10, 16)
+	if err != nil || n == 0 {
 		return "", "", fmt.Errorf("%q has no port", hostport)
 	}
+	port = strconv.FormatUint(n, 10)
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
 	if addr, err := netip.ParseAddr(host); err == nil {
 		return addr.Unmap().WithZone("").String(), port, nil

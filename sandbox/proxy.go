@@ -21,7 +21,7 @@ import (
 // and SOCKS5 on one port.
 type proxy struct {
 	listener net.Listener
-	allow    func(ctx context.Context, hostport string) error
+	allow    NetworkFunc
 	ctx      context.Context
 	cancel   context.CancelFunc
 	wg       sync.WaitGroup
@@ -33,7 +33,7 @@ type proxy struct {
 type dialFunc func(ctx context.Context, network, addr string) (net.Conn, error)
 
 // serveProxy starts a proxy. dial, if it is not nil, is told names as they are.
-func serveProxy(l net.Listener, allow func(ctx context.Context, hostport string) error, dial dialFunc) *proxy {
+func serveProxy(l net.Listener, allow NetworkFunc, dial dialFunc) *proxy {
 	dialer := &net.Dialer{Timeout: 30 * time.Second}
 	p := &proxy{listener: l, allow: allow, dial: dialer.DialContext,
 		resolve: func(ctx context.Context, host string) ([]netip.Addr, error) {
@@ -122,11 +122,12 @@ func (p *proxy) connect(hostport string) (net.Conn, error) {
 	}
 	ctx, cancel := context.WithCancel(p.ctx)
 	defer cancel()
-	if err := p.allow(ctx, net.JoinHostPort(host, port)); err != nil {
+	name := net.JoinHostPort(host, port)
+	if err := p.allow(ctx, name, ""); err != nil {
 		return nil, &refusedError{err}
 	}
 	if p.resolve == nil {
-		return p.dial(ctx, "tcp", net.JoinHostPort(host, port))
+		return p.dial(ctx, "tcp", name)
 	}
 	var addrs []netip.Addr
 	literal := false
@@ -144,8 +145,15 @@ func (p *proxy) connect(hostport string) (net.Conn, error) {
 			err = &refusedError{fmt.Errorf("%s leads to %s, an address of this network: allow %s if that is meant", host, addr, net.JoinHostPort(addr.String(), port))}
 			continue
 		}
+		target := net.JoinHostPort(addr.String(), port)
+		if !literal {
+			if err = p.allow(ctx, target, name); err != nil {
+				err = &refusedError{fmt.Errorf("%s leads to %s: %w", host, addr, err)}
+				continue
+			}
+		}
 		var conn net.Conn
-		if conn, err = p.dial(ctx, "tcp", net.JoinHostPort(addr.String(), port)); err == nil {
+		if conn, err = p.dial(ctx, "tcp", target); err == nil {
 			return conn, nil
 		}
 	}

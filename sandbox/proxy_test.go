@@ -18,7 +18,7 @@ func TestProxyEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 		asked := make(chan struct{})
-		p := serveProxy(l, func(context.Context, string) error { return nil }, func(context.Context, string, string) (net.Conn, error) {
+		p := serveProxy(l, func(context.Context, string, string) error { return nil }, func(context.Context, string, string) (net.Conn, error) {
 			near, far := net.Pipe()
 			go func() {
 				if req, err := http.ReadRequest(bufio.NewReader(far)); err == nil && req.URL.Path == "/" {

@@ -52,8 +52,9 @@ func (c *boxCall) refusals() []sandbox.Refusal {
 }
 
 // reach asks the gate about a connection to hostport, on behalf of the latest
-// call that runs.
-func (b *box) reach(ctx context.Context, hostport string) error {
+// call that runs: see [sandbox.NetworkFunc]. An address that an allowed name has led
+// to is refused only by a rule about addresses.
+func (b *box) reach(ctx context.Context, hostport, name string) error {
 	b.mu.Lock()
 	if len(b.calls) == 0 {
 		b.mu.Unlock()
@@ -63,7 +64,11 @@ func (b *box) reach(ctx context.Context, hostport string) error {
 	b.mu.Unlock()
 	call.asking.Lock()
 	defer call.asking.Unlock()
-	if call.allowed[hostport] {
+	asked, value := name+" "+hostport, permission.Value{Tool: NetworkTool, Text: hostport}
+	if name != "" {
+		value.Kind = permission.Spelling
+	}
+	if call.allowed[asked] {
 		return nil
 	}
 	if call.judge == nil {
@@ -71,11 +76,11 @@ func (b *box) reach(ctx context.Context, hostport string) error {
 	}
 	resume := call.waits.Hold()
 	defer resume()
-	if err := call.judge(ctx, permission.Value{Tool: NetworkTool, Text: hostport}); err != nil {
+	if err := call.judge(ctx, value); err != nil {
 		call.refuse(hostport, err.Error())
 		return err
 	}
-	call.allowed[hostport] = true
+	call.allowed[asked] = true
 	return nil
 }
 
