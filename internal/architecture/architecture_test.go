@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -18,6 +19,7 @@ const module = "github.com/agentworker/worker/"
 // leaves import none of ours, and all may import them.
 var leaves = []string{
 	"internal/atomicfile",
+	"internal/boundedfile",
 	"internal/chromium",
 	"internal/disk",
 	"internal/errtext",
@@ -229,4 +231,16 @@ func entry(dir string) string {
 		}
 	}
 	return dir
+}
+
+// TestOneRunnerOfGit holds that no package but internal/worktree starts git: a
+// repository's settings may name programs, and that one keeps them from being started.
+func TestOneRunnerOfGit(t *testing.T) {
+	starts := regexp.MustCompile(`exec\.(Command|LookPath)\w*\((ctx, |context\.Background\(\), )?"git"`)
+	walkGo(t, func(path string, text []byte) {
+		dir := filepath.ToSlash(filepath.Dir(path))
+		if !strings.HasSuffix(path, "_test.go") && dir != "internal/worktree" && !strings.HasPrefix(dir, "bench") && starts.Match(text) {
+			t.Errorf("%s starts git: use worktree.Git", path)
+		}
+	})
 }

@@ -1,7 +1,6 @@
 package worktree
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,108 +11,17 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
-
-	"github.com/agentworker/worker/internal/secrets"
 )
 
 // ErrNoRepository is the error of [Store.Create] for a folder that is not the
 // top of a git repository with working files.
 var ErrNoRepository = errors.New("a worktree needs a git repository")
 
-// safe are the settings with which git is run on a repository. What else could
-// name a program has no effect on the commands that are used.
-var safe = []string{
-	"-c", "core.hooksPath=" + os.DevNull,
-	"-c", "core.fsmonitor=false",
-	"-c", "gc.auto=0",
-	"-c", "maintenance.auto=false",
-	"-c", "worktree.useRelativePaths=false",
-}
-
 // copied are the settings of a repository that hold for a snapshot of it: how
 // files are stored, and which are ignored. true: a path.
 var copied = map[string]bool{
 	"core.autocrlf": false, "core.eol": false, "core.checkroundtripencoding": false, "core.filemode": false, "core.symlinks": false,
 	"core.ignorecase": false, "core.precomposeunicode": false, "core.excludesfile": true, "core.attributesfile": true,
-}
-
-// run runs git, and returns what it prints. Nothing of the environment that
-// would point git elsewhere is handed on.
-func run(ctx context.Context, env []string, stdin []byte, args ...string) ([]byte, error) {
-	path, err := exec.LookPath("git")
-	if err != nil {
-		return nil, fmt.Errorf("a worktree needs git, which is not found: %w", err)
-	}
-	cmd := exec.CommandContext(ctx, path, args...)
-	cmd.WaitDelay = 5 * time.Second
-	cmd.Stdin = bytes.NewReader(stdin)
-	cmd.Env = append(environ(), env...)
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil {
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		return stdout.Bytes(), &gitError{verb(args), said(stderr.String()), err}
-	}
-	return stdout.Bytes(), nil
-}
-
-// environ is the environment of git. It needs no keys.
-func environ() []string {
-	env := make([]string, 0, 32)
-	for _, e := range secrets.Environ(os.Environ()) {
-		if name, _, _ := strings.Cut(e, "="); !strings.HasPrefix(strings.ToUpper(name), "GIT_") && name != "LC_ALL" && name != "LANGUAGE" {
-			env = append(env, e)
-		}
-	}
-	return append(env, "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1")
-}
-
-// gitError is a command of git that has failed.
-type gitError struct {
-	verb string
-	said string // what git says; may be empty
-	err  error
-}
-
-func (e *gitError) Error() string {
-	if e.said == "" {
-		return fmt.Sprintf("git %s: %v", e.verb, e.err)
-	}
-	return fmt.Sprintf("git %s: %s", e.verb, e.said)
-}
-
-func (e *gitError) Unwrap() error { return e.err }
-
-// verb returns the command among git's arguments.
-func verb(args []string) string {
-	for i := 0; i < len(args); i++ {
-		switch {
-		case args[i] == "-c" || args[i] == "-C":
-			i++
-		case !strings.HasPrefix(args[i], "-"):
-			return args[i]
-		}
-	}
-	return ""
-}
-
-// maxSaid bounds what is shown of git's messages.
-const maxSaid = 600
-
-// said returns what git says in one line.
-func said(stderr string) string {
-	lines := strings.FieldsFunc(stderr, func(r rune) bool { return r == '\n' || r == '\r' })
-	for i, line := range lines {
-		lines[i] = strings.TrimSpace(strings.TrimPrefix(strings.TrimPrefix(line, "fatal: "), "error: "))
-	}
-	text := strings.ToValidUTF8(strings.Join(lines, "; "), "\uFFFD")
-	if len(text) > maxSaid {
-		text = strings.ToValidUTF8(text[:maxSaid], "") + " …"
-	}
-	return text
 }
 
 // repository is a git repository with working files, or one of its worktrees.
@@ -155,19 +63,10 @@ func findRepository(ctx context.Context, dir string) (*repository, error) {
 // change is git for a command that changes branches. Since 2.54 git also has hooks in its
 // settings: each is switched off by its name.
 func (r *repository) change(ctx context.Context, args ...string) error {
-	names, err := r.git(ctx, nil, "config", "-z", "--name-only", "--get-regexp", `^hook\.`)
-	if err != nil && !isExit(err, 1) { // 1: there are none
+	env, err := r.override(ctx, "hook", "enabled=false")
+	if err != nil {
 		return err
 	}
-	env := r.env()
-	off := 0
-	for _, name := range splitNUL(names) {
-		if end := strings.LastIndexByte(name, '.'); end > len("hook.") {
-			env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s.enabled", off, name[:end]), fmt.Sprintf("GIT_CONFIG_VALUE_%d=false", off))
-			off++
-		}
-	}
-	env = append(env, fmt.Sprintf("GIT_CONFIG_COUNT=%d", off))
 	_, err = run(ctx, env, nil, append(append([]string{"-C", r.top}, safe...), args...)...)
 	return err
 }

@@ -17,13 +17,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
+	"github.com/agentworker/worker/internal/boundedfile"
 	"github.com/agentworker/worker/model"
 )
 
@@ -52,13 +52,16 @@ type longPrompt struct {
 // rates are what a million tokens cost, in US dollars.
 type rates struct{ input, output, read, write float64 }
 
+// maxFile bounds a file of prices, in bytes.
+const maxFile = 64 << 20
+
 // Load returns the built-in prices and, over them, those of a file; empty means no file.
 func Load(file string) (*Table, error) {
 	table, err := builtInTable()
 	if err != nil || file == "" {
 		return table, err
 	}
-	data, err := os.ReadFile(file)
+	data, err := boundedfile.Read(file, maxFile)
 	if err != nil {
 		return nil, fmt.Errorf("reading the prices of models: %w", err)
 	}

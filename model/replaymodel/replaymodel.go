@@ -3,11 +3,10 @@ package replaymodel
 import (
 	"context"
 	"fmt"
-	"io"
 	"iter"
-	"os"
 	"time"
 
+	"github.com/agentworker/worker/internal/boundedfile"
 	"github.com/agentworker/worker/model"
 )
 
@@ -29,7 +28,7 @@ const maxScript = 64 << 20
 // Load reads the script at path, a regular file of at most 64 MiB. The model's
 // name is "replay/" and the path.
 func Load(path string) (*Model, error) {
-	data, err := readScript(path)
+	data, err := boundedfile.Read(path, maxScript)
 	if err != nil {
 		return nil, fmt.Errorf("reading a replay script: %w", err)
 	}
@@ -38,26 +37,6 @@ func Load(path string) (*Model, error) {
 		return nil, fmt.Errorf("replay script %s: %w", path, err)
 	}
 	return New("replay/"+path, script), nil
-}
-
-func readScript(path string) ([]byte, error) {
-	info, err := os.Stat(path) // before opening it: a pipe would block
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is not a regular file", path)
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, maxScript+1))
-	if err == nil && len(data) > maxScript {
-		err = fmt.Errorf("%s is larger than %d MiB", path, maxScript>>20)
-	}
-	return data, err
 }
 
 // Name implements [model.Model].

@@ -18,6 +18,8 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/agentworker/worker/internal/boundedfile"
+	"github.com/agentworker/worker/internal/workspace"
 	"github.com/agentworker/worker/session/record"
 )
 
@@ -29,7 +31,7 @@ type Case struct {
 	Name      value[string]        `yaml:"name"`  // default: the file's, without its extension
 	Agent     value[string]        `yaml:"agent"` // required
 	Prompt    value[string]        `yaml:"prompt"`
-	Recording value[string]        `yaml:"recording"` // relative to the file
+	Recording value[string]        `yaml:"recording"` // relative to the file; default without a model: recordings/NAME.json
 	Model     value[string]        `yaml:"model"`     // as --model has it; a script of replay/ is relative to the file
 	Workspace value[string]        `yaml:"workspace"` // the folder that is copied, relative to the file; default: the workspace
 	Files     map[string]string    `yaml:"files"`     // written into the copy
@@ -138,19 +140,48 @@ func Find(paths []string) ([]*Case, error) {
 }
 
 func load(file string) ([]*Case, error) {
-	f, err := os.Open(file)
-	if err != nil {
+	if _, err := inRepository(file, file); err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err == nil && len(data) > maxFile {
-		err = fmt.Errorf("%s: it is larger than %d MiB", file, maxFile>>20)
-	}
+	data, err := boundedfile.Read(file, maxFile)
 	if err != nil {
 		return nil, err
 	}
 	return Parse(file, data)
+}
+
+// inRepository returns the absolute path of a file, which need not exist, and an error
+// unless it is in the repository of a case, or without a repository in the case's folder.
+// Cases may be a stranger's, and name only what is theirs.
+func inRepository(cases, file string) (string, error) {
+	ws, err := workspace.Find(&workspace.Options{Dir: filepath.Dir(cases)})
+	if err != nil {
+		return "", err
+	}
+	path, err := filepath.Abs(file)
+	if err != nil {
+		return "", err
+	}
+	// Symlinks of what exists are resolved; what does not exist has none.
+	real, missing := path, ""
+	for {
+		r, err := filepath.EvalSymlinks(real)
+		if err == nil {
+			real = filepath.Join(r, missing)
+			break
+		}
+		if !errors.Is(err, os.ErrNotExist) || filepath.Dir(real) == real {
+			return "", err
+		}
+		if _, err := os.Lstat(real); err == nil {
+			return "", fmt.Errorf("%s is a symlink to what does not exist", real)
+		}
+		real, missing = filepath.Dir(real), filepath.Join(filepath.Base(real), missing)
+	}
+	if rel, err := filepath.Rel(ws.Root, real); err != nil || !filepath.IsLocal(rel) {
+		return "", fmt.Errorf("%s is outside of %s, the repository of the test", real, ws.Root)
+	}
+	return path, nil
 }
 
 // Parse reads the cases of a file.
@@ -252,6 +283,15 @@ func (c *Case) check() error {
 	if c.PassRate.line == 0 {
 		c.PassRate.V = 1
 	}
+	if c.Recording.V == "" && c.Model.V == "" {
+		c.Recording.V = "recordings/" + strings.Trim(notInName.ReplaceAllString(strings.ToLower(c.Name.V), "-"), "-") + ".json"
+	}
+	c.Recording.V = named(fail, c, &c.Recording)
+	c.Workspace.V = named(fail, c, &c.Workspace)
+	if script, ok := strings.CutPrefix(c.Model.V, "replay/"); ok {
+		script := value[string]{V: script, line: c.Model.line}
+		c.Model.V = "replay/" + named(fail, c, &script)
+	}
 	for name := range c.Files {
 		if !filepath.IsLocal(filepath.FromSlash(name)) {
 			fail(0, "files: the path %q is not one in the workspace", name)
@@ -260,33 +300,22 @@ func (c *Case) check() error {
 	return errors.Join(wrong...)
 }
 
-// path returns a path that a case names, which is relative to its file.
-func (c *Case) path(name string) string {
-	if name = filepath.FromSlash(name); filepath.IsAbs(name) {
-		return name
+// named returns the absolute path of a file that a case names, which is relative to the
+// case's own. "" stays so.
+func named(fail func(line int, format string, args ...any), c *Case, name *value[string]) string {
+	if name.V == "" {
+		return ""
 	}
-	return filepath.Join(filepath.Dir(c.file), name)
+	path := filepath.FromSlash(name.V)
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(filepath.Dir(c.file), path)
+	}
+	path, err := inRepository(c.file, path)
+	if err != nil {
+		fail(name.line, "%v", err)
+	}
+	return path
 }
 
 // notInName matches what the name of a recording can't have.
 var notInName = regexp.MustCompile(`[^A-Za-z0-9]+`)
-
-// recording returns the file of the recording of a case; empty means it is run on its
-// model.
-func (c *Case) recording() string {
-	switch {
-	case c.Recording.V != "":
-		return c.path(c.Recording.V)
-	case c.Model.V != "":
-		return ""
-	}
-	return c.path(filepath.Join("recordings", strings.Trim(notInName.ReplaceAllString(strings.ToLower(c.Name.V), "-"), "-")+".json"))
-}
-
-// model returns the name of the model of a case; empty means the default.
-func (c *Case) model() string {
-	if script, ok := strings.CutPrefix(c.Model.V, "replay/"); ok {
-		return "replay/" + c.path(script)
-	}
-	return c.Model.V
-}

@@ -140,7 +140,7 @@ func (p commands) verdict(ctx context.Context, c *Case, opts options) *Verdict {
 	how := play
 	switch {
 	case opts.record:
-		how, v.Recorded = recordMode, c.recording()
+		how, v.Recorded = recordMode, c.Recording.V
 	case opts.trials > 0:
 		how = live
 	}

@@ -10,14 +10,13 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/agentworker/worker/internal/secrets"
+	"github.com/agentworker/worker/internal/worktree"
 )
 
 // What a copy of a workspace has at most.
@@ -61,9 +60,7 @@ func copyTree(ctx context.Context, from, to string) error {
 
 // listed returns the files of a folder, relative to it.
 func listed(ctx context.Context, dir string) ([]string, error) {
-	cmd := exec.CommandContext(ctx, "git", "-C", dir, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
-	cmd.Env = secrets.Environ(os.Environ())
-	if out, err := cmd.Output(); err == nil && len(out) > 0 {
+	if out, err := worktree.Git(ctx, dir, "ls-files", "-z", "--cached", "--others", "--exclude-standard"); err == nil && len(out) > 0 {
 		var names []string
 		for name := range bytes.SplitSeq(bytes.TrimSuffix(out, []byte{0}), []byte{0}) {
 			names = append(names, filepath.FromSlash(string(name)))

@@ -66,7 +66,7 @@ func (p commands) prepare(ctx context.Context, c *Case, dir, state string) error
 	}
 	from := ws.Root
 	if c.Workspace.V != "" {
-		from = c.path(c.Workspace.V)
+		from = c.Workspace.V
 		for _, folder := range agentdefs.Folders() { // the agents are those of the workspace
 			agents := filepath.Join(ws.Root, filepath.FromSlash(folder))
 			if info, err := os.Stat(agents); err != nil || !info.IsDir() {
@@ -90,10 +90,10 @@ func (p commands) prepare(ctx context.Context, c *Case, dir, state string) error
 
 // call runs the agent of a case, and records it or plays its recording.
 func (p commands) call(ctx context.Context, c *Case, dir, state string, normal *recording.Normal, how mode) (*outcome, error) {
-	get := func(name string) (model.Model, error) { return p.Models().Get(cmp.Or(name, c.model())) }
+	get := func(name string) (model.Model, error) { return p.Models().Get(cmp.Or(name, c.Model.V)) }
 	var player *recording.Player
 	var recorder *recording.Recorder
-	file := c.recording()
+	file := c.Recording.V
 	switch {
 	case file == "":
 	case how == play:

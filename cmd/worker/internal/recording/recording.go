@@ -14,12 +14,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"io/fs"
 	"maps"
-	"os"
 	"slices"
 
 	"github.com/agentworker/worker/internal/atomicfile"
+	"github.com/agentworker/worker/internal/boundedfile"
 	"github.com/agentworker/worker/model"
 )
 
@@ -67,14 +67,7 @@ func New() *Recording {
 }
 
 // Read reads a recording. Of a text that is no recording it says where.
-func Read(r io.Reader) (*Recording, error) {
-	data, err := io.ReadAll(io.LimitReader(r, maxSize+1))
-	switch {
-	case err != nil:
-		return nil, err
-	case len(data) > maxSize:
-		return nil, fmt.Errorf("it is larger than %d MiB", maxSize>>20)
-	}
+func Read(data []byte) (*Recording, error) {
 	rec := new(Recording)
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
@@ -110,27 +103,33 @@ func (r *Recording) check() error {
 
 // Open reads the recording in a file.
 func Open(file string) (*Recording, error) {
-	info, err := os.Stat(file) // before opening it: a pipe would block
-	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("it is no file")
-	}
+	data, err := boundedfile.Read(file, maxSize)
 	if err != nil {
-		return nil, fmt.Errorf("recording %s: %w", file, err)
+		return nil, fmt.Errorf("recording: %w", err)
 	}
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	r, err := Read(f)
+	r, err := Read(data)
 	if err != nil {
 		return nil, fmt.Errorf("recording %s: %w", file, err)
 	}
 	return r, nil
 }
 
-// Save writes the recording to a file, with what secrets are known masked by mask.
+// Save writes the recording to a file, with what secrets are known masked by mask. A file
+// that is no recording is not replaced.
 func (r *Recording) Save(file string, mask func(string) string) error {
+	data, err := boundedfile.Read(file, maxSize)
+	if err == nil {
+		var was struct {
+			Version int             `json:"version"`
+			Calls   json.RawMessage `json:"calls"`
+		}
+		if json.Unmarshal(data, &was) != nil || was.Version == 0 || was.Calls == nil {
+			err = fmt.Errorf("%s is there, and is no recording: remove it, or name another file", file)
+		}
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)

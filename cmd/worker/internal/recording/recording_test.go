@@ -47,7 +47,7 @@ func TestElsewhere(t *testing.T) {
 	if err := json.NewEncoder(&saved).Encode(recorder.Recording().Masked(strings.Clone)); err != nil {
 		t.Fatal(err)
 	}
-	rec, err := Read(strings.NewReader(saved.String()))
+	rec, err := Read([]byte(saved.String()))
 	if err != nil || strings.Contains(saved.String(), "/first") {
 		t.Fatalf("%v: %s", err, saved.String())
 	}
@@ -69,7 +69,7 @@ func TestElsewhere(t *testing.T) {
 		`{"version": 1, "calls": [{"messages": ["a"], "answer": {}}]}`: "names the text a",
 		`{"version": 1, "texts": {"a": "b"}}`:                          "is not the one of that hash",
 	} {
-		if _, err := Read(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Read([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
 	}

@@ -11,12 +11,12 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"regexp"
 	"slices"
 
 	"github.com/agentworker/worker/cmd/worker/internal/recording"
 	"github.com/agentworker/worker/internal/atomicfile"
+	"github.com/agentworker/worker/internal/boundedfile"
 )
 
 // Version is the version of the format.
@@ -123,19 +123,11 @@ func (b *Bundle) Write(file string) error {
 
 // Open reads the bundle in a file.
 func Open(file string) (*Bundle, error) {
-	info, err := os.Stat(file) // before opening it: a pipe would block
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular() || info.Size() > maxPacked:
-		return nil, fmt.Errorf("bundle %s: it is not a regular file of up to %d MiB", file, maxPacked>>20)
-	}
-	f, err := os.Open(file)
+	data, err := boundedfile.Read(file, maxPacked)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("bundle: %w", err)
 	}
-	defer f.Close()
-	b, err := Read(io.LimitReader(f, maxPacked))
+	b, err := Read(bytes.NewReader(data))
 	if err != nil {
 		return nil, fmt.Errorf("bundle %s: %w", file, err)
 	}
@@ -195,7 +187,7 @@ func read(entries map[string][]byte) (*Bundle, error) {
 	if b.Manifest.Version != Version {
 		return nil, fmt.Errorf("it has version %d, and this worker reads version %d", b.Manifest.Version, Version)
 	}
-	if b.Recording, err = recording.Read(bytes.NewReader(entries[recordingEntry])); err != nil {
+	if b.Recording, err = recording.Read(entries[recordingEntry]); err != nil {
 		return nil, fmt.Errorf("%s: %w", recordingEntry, err)
 	}
 	for name, data := range entries {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"runtime"
@@ -21,6 +20,7 @@ import (
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/secrets"
 	"github.com/agentworker/worker/internal/toolcatalog"
+	"github.com/agentworker/worker/internal/worktree"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session/record"
 )
@@ -178,22 +178,15 @@ func (p commands) files(ctx context.Context, s *app.Storage, b *Bundle, names ma
 		b.Rules = []byte(secrets.Mask(string(rules)))
 		b.Manifest.Rules = Hash(b.Rules)
 	}
-	if b.Manifest.Commit, err = git(ctx, s.Workspace.Root, "rev-parse", "--verify", "HEAD"); err != nil {
+	commit, err := worktree.Git(ctx, s.Workspace.Root, "rev-parse", "--verify", "HEAD")
+	if err != nil {
 		return nil // not in a repository, or without a commit
 	}
-	b.Manifest.Commit = strings.TrimSpace(b.Manifest.Commit)
-	diff, err := git(ctx, s.Workspace.Root, "diff", "--no-ext-diff", "--no-textconv", "--no-color", "HEAD")
-	if err == nil && diff != "" {
-		b.Diff = []byte(secrets.Mask(diff))
+	b.Manifest.Commit = strings.TrimSpace(string(commit))
+	diff, err := worktree.Git(ctx, s.Workspace.Root, "diff", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty", "HEAD")
+	if err == nil && len(diff) > 0 {
+		b.Diff = []byte(secrets.Mask(string(diff)))
 		b.Manifest.Diff = Hash(b.Diff)
 	}
 	return err
-}
-
-// git runs git in a folder.
-func git(ctx context.Context, dir string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, "git", append([]string{"-C", dir, "-c", "core.fsmonitor=false"}, args...)...)
-	cmd.Env = secrets.Environ(os.Environ())
-	out, err := cmd.Output()
-	return string(out), err
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/internal/secrets"
 	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/internal/worktree"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/session/gate"
@@ -130,8 +131,8 @@ func (p commands) compare(ctx context.Context, b *Bundle) {
 	rules, _ := os.ReadFile(app.RulesFile(ws))
 	row("rules", m.Rules, here(Hash(rules) == m.Rules))
 	row("policy", m.Policy, "")
-	commit, _ := git(ctx, ws.Root, "rev-parse", "--verify", "HEAD")
-	row("commit", m.Commit, here(strings.TrimSpace(commit) == m.Commit))
+	commit, _ := worktree.Git(ctx, ws.Root, "rev-parse", "--verify", "HEAD")
+	row("commit", m.Commit, here(strings.TrimSpace(string(commit)) == m.Commit))
 	if len(b.Diff) > 0 {
 		row("diff", fmt.Sprintf("%d bytes", len(b.Diff)), "")
 	}

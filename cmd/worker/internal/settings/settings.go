@@ -22,6 +22,7 @@ import (
 
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/internal/boundedfile"
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/internal/spendlimit"
 	"github.com/agentworker/worker/internal/workspace"
@@ -300,6 +301,9 @@ func configKey(flag string) string {
 	return strings.Join(parts, "")
 }
 
+// maxConfig bounds the config file, in bytes.
+const maxConfig = 4 << 20
+
 // readConfig reads the config file, JSON with comments, if there is one.
 func (s *Settings) readConfig(getenv func(string) string) (values map[string]json.RawMessage, path string, err error) {
 	dir, err := workspace.ConfigDir(getenv)
@@ -307,7 +311,7 @@ func (s *Settings) readConfig(getenv func(string) string) (values map[string]jso
 		return nil, "", err
 	}
 	path = filepath.Join(dir, "config.jsonc")
-	data, err := os.ReadFile(path)
+	data, err := boundedfile.Read(path, maxConfig)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, path, nil
 	}
