@@ -17,6 +17,10 @@ type Options struct {
 	// ruleset. The program that starts agents then limits their depth.
 	Nesting bool
 
+	// MaxSteps is that of agents whose files do not say, 1 to [MaxMaxSteps]; 0 means
+	// [DefaultMaxSteps], or for a file in the form of another tool that tool's.
+	MaxSteps int
+
 	// Home is the folder that "~/" and "$HOME/" mean in patterns; empty means
 	// the user's.
 	Home string
@@ -102,5 +106,5 @@ func (opts *Options) folders() scan.Options {
 
 // files is the part of opts about what a file means.
 func (opts *Options) files() definition.Options {
-	return definition.Options{Home: opts.Home, Nesting: opts.Nesting, KnownModel: opts.KnownModel}
+	return definition.Options{Home: opts.Home, Nesting: opts.Nesting, MaxSteps: opts.MaxSteps, KnownModel: opts.KnownModel}
 }

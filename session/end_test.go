@@ -49,22 +49,23 @@ func TestEnds(t *testing.T) {
 		status    record.Status
 		text      string // of the answer or the error
 		code      string // of the error event
+		reason    event.StopReason
 	}{
-		{name: "a tool's error", model: turns{calls(call("1", "broken", "x")), result("it is broken")}, status: record.Completed, text: "fine"},
-		{name: "a tool's panic", model: turns{calls(call("1", "boom", "x")), result("internal error: boom")}, status: record.Completed, text: "fine"},
-		{name: "a tool's time limit", toolCall: 20 * time.Millisecond, model: turns{calls(call("1", "stuck", "x")), result("time limit of 20ms")}, status: record.Completed, text: "fine"},
-		{name: "an unknown tool", model: turns{calls(call("1", "nosuch", "x")), result("the tools are: boom, broken, stuck, a")}, status: record.Completed, text: "fine"},
-		{name: "arguments that are no JSON", model: turns{calls(model.ToolCall{ID: "1", Name: "a", Arguments: `{"v":`}), result("not a JSON object")}, status: record.Completed, text: "fine"},
-		{name: "arguments that are null", model: turns{calls(model.ToolCall{ID: "1", Name: "a", Arguments: `null`}), result("not a JSON object")}, status: record.Completed, text: "fine"},
-		{name: "arguments the tool refuses", model: turns{calls(model.ToolCall{ID: "1", Name: "a", Arguments: `{}`}), result("v is missing")}, status: record.Completed, text: "fine"},
+		{name: "a tool's error", model: turns{calls(call("1", "broken", "x")), result("it is broken")}, status: record.Completed, text: "fine", reason: event.StopAnswered},
+		{name: "a tool's panic", model: turns{calls(call("1", "boom", "x")), result("internal error: boom")}, status: record.Completed, text: "fine", reason: event.StopAnswered},
+		{name: "a tool's time limit", toolCall: 20 * time.Millisecond, model: turns{calls(call("1", "stuck", "x")), result("time limit of 20ms")}, status: record.Completed, text: "fine", reason: event.StopAnswered},
+		{name: "an unknown tool", model: turns{calls(call("1", "nosuch", "x")), result("the tools are: boom, broken, stuck, a")}, status: record.Completed, text: "fine", reason: event.StopAnswered},
+		{name: "arguments that are no JSON", model: turns{calls(model.ToolCall{ID: "1", Name: "a", Arguments: `{"v":`}), result("not a JSON object")}, status: record.Completed, text: "fine", reason: event.StopAnswered},
+		{name: "arguments that are null", model: turns{calls(model.ToolCall{ID: "1", Name: "a", Arguments: `null`}), result("not a JSON object")}, status: record.Completed, text: "fine", reason: event.StopAnswered},
+		{name: "arguments the tool refuses", model: turns{calls(model.ToolCall{ID: "1", Name: "a", Arguments: `{}`}), result("v is missing")}, status: record.Completed, text: "fine", reason: event.StopAnswered},
 		{name: "a model error", model: turns{fail(&model.Error{Model: "m", Kind: model.ErrRateLimited, Message: "slow down", Status: 429})}, status: record.Failed, text: "slow down", code: "model_rate_limited"},
 		{name: "no stop", model: turns{parts(model.TextDelta{Text: "x"})}, status: record.Failed, text: "without a stop reason", code: "model_protocol"},
 		{name: "no answer", model: turns{parts(model.Stop{Reason: model.StopEnd})}, status: record.Failed, text: "without an answer", code: "failed"},
 		{name: "a refusal", model: turns{parts(model.TextDelta{Text: "no."}, model.Stop{Reason: model.StopRefusal})}, status: record.Failed, text: "refused to answer: no.", code: "failed"},
-		{name: "an answer cut off", model: turns{parts(model.TextDelta{Text: "so"}, model.Stop{Reason: model.StopMaxTokens})}, status: record.Completed, text: "so\n\n[The answer was cut off here"},
+		{name: "an answer cut off", model: turns{parts(model.TextDelta{Text: "so"}, model.Stop{Reason: model.StopMaxTokens})}, status: record.Completed, text: "so\n\n[The answer was cut off here", reason: event.StopLength},
 		{name: "the model call's limit", modelCall: 50 * time.Millisecond, model: turns{hang}, status: record.Failed, text: "no complete answer within 50ms", code: "model_timeout"},
-		{name: "the session's limit in a model call", model: turns{hang}, limit: 5 * time.Millisecond, status: record.TimedOut, text: "time limit of 5ms", code: "timed_out"},
-		{name: "the session's limit in a tool", model: turns{calls(call("1", "stuck", "x")), say("no")}, limit: 5 * time.Millisecond, status: record.TimedOut, text: "time limit of 5ms", code: "timed_out"},
+		{name: "the session's limit in a model call", model: turns{hang}, limit: 5 * time.Millisecond, status: record.TimedOut, text: "time limit of 5ms", code: "timed_out", reason: event.StopTime},
+		{name: "the session's limit in a tool", model: turns{calls(call("1", "stuck", "x")), say("no")}, limit: 5 * time.Millisecond, status: record.TimedOut, text: "time limit of 5ms", code: "timed_out", reason: event.StopTime},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -91,8 +92,8 @@ func TestEnds(t *testing.T) {
 			if code != tt.code {
 				t.Errorf("error event %q, want %q", code, tt.code)
 			}
-			if last := events[len(events)-1]; last != event.Event(event.SessionEnd{Status: tt.status}) {
-				t.Errorf("the last event is %#v", last)
+			if last := events[len(events)-1]; last != event.Event(event.SessionEnd{Status: tt.status, StopReason: tt.reason}) {
+				t.Errorf("the last event is %#v, want %s for %q", last, tt.status, tt.reason)
 			}
 		})
 	}
@@ -209,12 +210,12 @@ func TestRecover(t *testing.T) {
 	}
 	events := e.events(root)
 	last := events[len(events)-1]
-	if last != event.Event(event.SessionEnd{Status: "interrupted"}) {
+	if last != event.Event(event.SessionEnd{Status: "interrupted", StopReason: event.StopStopped}) {
 		t.Errorf("the root's last event is %#v", last)
 	}
 	ends := 0
 	for _, ev := range events {
-		if env, ok := ev.(event.SubagentEvent); ok && env.SessionID == child.ID() && string(env.Event) == `{"type":"session_end","status":"interrupted"}` {
+		if env, ok := ev.(event.SubagentEvent); ok && env.SessionID == child.ID() && string(env.Event) == `{"type":"session_end","status":"interrupted","stopReason":"stopped"}` {
 			ends++
 		}
 	}

@@ -254,12 +254,13 @@ func TestKilledAtTheEnd(t *testing.T) {
 		status    record.Status // as stored
 		published bool          // the session_end is on the stream
 		want      record.Status
+		reason    event.StopReason
 	}{
-		"before the record":                      {record.Running, false, record.Interrupted},
-		"between the record and session_end":     {record.Completed, false, record.Completed},
-		"between session_end and the note of it": {record.Completed, true, record.Completed},
-		"in the recovery, before session_end":    {record.Interrupted, false, record.Interrupted},
-		"in the recovery, behind session_end":    {record.Interrupted, true, record.Interrupted},
+		"before the record":                      {record.Running, false, record.Interrupted, event.StopStopped},
+		"between the record and session_end":     {record.Completed, false, record.Completed, ""},
+		"between session_end and the note of it": {record.Completed, true, record.Completed, ""},
+		"in the recovery, before session_end":    {record.Interrupted, false, record.Interrupted, ""},
+		"in the recovery, behind session_end":    {record.Interrupted, true, record.Interrupted, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newEnv(t, turns{say("ok")}, nil)
@@ -291,7 +292,7 @@ func TestKilledAtTheEnd(t *testing.T) {
 					ends = append(ends, ev)
 				}
 			}
-			if want := fmt.Sprint([]event.Event{event.SessionEnd{Status: tt.want}}); fmt.Sprint(ends) != want {
+			if want := fmt.Sprint([]event.Event{event.SessionEnd{Status: tt.want, StopReason: tt.reason}}); fmt.Sprint(ends) != want {
 				t.Errorf("ends %v, want %s", ends, want)
 			}
 		})

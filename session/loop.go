@@ -39,6 +39,7 @@ func (t *turn) guard(err *error) {
 func (t *turn) loop() (text string, err error) {
 	defer t.guard(&err)
 	if t.before != nil && t.before.answer != nil {
+		t.final = t.before.steps > t.s.agent.maxSteps
 		return *t.before.answer, nil
 	}
 	if err := t.route(); err != nil {

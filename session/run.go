@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session/inbox"
 	"github.com/agentworker/worker/session/lifetime"
 	"github.com/agentworker/worker/session/record"
@@ -84,11 +86,19 @@ func (t *turn) stopClocks() {
 
 // end notes how the turn has ended.
 func (t *turn) end(text string, err error) {
-	t.out = Outcome{Status: record.Completed, Text: text, Stop: t.stop, OutOfSteps: t.final}
+	t.out = Outcome{Status: record.Completed, Text: text, Stop: t.stop, Reason: event.StopAnswered}
 	out := &t.out
 	if err == nil {
+		switch {
+		case t.final:
+			out.Reason = event.StopSteps
+		case t.stop == model.StopMaxTokens:
+			out.Reason = event.StopLength
+		}
+		t.s.log.Answered(out.Reason)
 		return
 	}
+	t.s.log.Answered("")
 	out.Status, out.Text, out.Err = record.Failed, "", err
 	if t.context().Err() != nil {
 		out.Err = context.Cause(t.context())
@@ -107,5 +117,6 @@ func (t *turn) end(text string, err error) {
 	if broken := t.s.log.Err(); broken != nil {
 		out.Status, out.Err = record.Failed, broken
 	}
+	out.Reason = record.StopReason(out.Status, out.Err, "")
 	out.Partial = t.partial
 }

@@ -103,7 +103,7 @@ func TestStop(t *testing.T) {
 			if out := <-outcome; out.Status != record.Cancelled {
 				t.Errorf("outcome %+v", out)
 			}
-			if events := e.events(s); ends(events) != 1 || events[len(events)-1] != (event.SessionEnd{Status: "cancelled"}) {
+			if events := e.events(s); ends(events) != 1 || events[len(events)-1] != (event.SessionEnd{Status: "cancelled", StopReason: event.StopStopped}) {
 				t.Errorf("events %v", events)
 			}
 			ended := new(record.EndedError)

@@ -134,8 +134,7 @@ type Outcome struct {
 	// Stop says why the model's last answer ended; empty means it has given none.
 	Stop model.StopReason
 
-	// OutOfSteps says that the model had to conclude, as its steps were used up.
-	OutOfSteps bool
+	Reason event.StopReason // why it ended; empty for failures that have none
 }
 
 // done is what was done of the turn before it came to this process.

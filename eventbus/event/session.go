@@ -104,7 +104,8 @@ type Error struct {
 
 // SessionEnd is the last event of every session.
 type SessionEnd struct {
-	Status Status `json:"status"` // completed, failed, cancelled, timed_out or interrupted
+	Status     Status     `json:"status"`               // completed, failed, cancelled, timed_out or interrupted
+	StopReason StopReason `json:"stopReason,omitempty"` // why; empty for a caller's root that is completed, and for other failures
 }
 
 // MovedToBackground reports that the call of the session has returned without waiting for it.

@@ -76,3 +76,30 @@ func (s Status) Calling() bool { return statuses[s].calling }
 
 // Tone says how good s is, for colours.
 func (s Status) Tone() Tone { return statuses[s].tone }
+
+// StopReason says why the work of a session ended.
+type StopReason string
+
+// The stop reasons. A session that failed for another reason has none.
+const (
+	StopAnswered StopReason = "answered" // its model answered
+	StopSteps    StopReason = "steps"    // its model had to conclude, as its steps were used up
+	StopTime     StopReason = "time"     // its time was over, or nothing happened for too long
+	StopBudget   StopReason = "budget"   // the budget of its tree was used up
+	StopLength   StopReason = "length"   // its answer was cut at the model's output limit
+	StopStopped  StopReason = "stopped"  // somebody stopped it, or its process died
+)
+
+// endWords say why a session ended, where its status does not.
+var endWords = map[StopReason]string{StopSteps: "at its step limit", StopLength: "cut at the output limit", StopBudget: "over its budget"}
+
+// Words says why a session ended, where its status does not; empty means it does.
+func (r StopReason) Words() string { return endWords[r] }
+
+// Words says for people how the session ended.
+func (e SessionEnd) Words() string {
+	if why := e.StopReason.Words(); why != "" {
+		return string(e.Status) + " " + why
+	}
+	return string(e.Status)
+}

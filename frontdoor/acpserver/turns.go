@@ -7,6 +7,7 @@ import (
 
 	"github.com/coder/acp-go-sdk"
 
+	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session/record"
@@ -59,7 +60,7 @@ func stopReason(ctx context.Context, a conversation.Answer) (acp.StopReason, err
 		return acp.StopReasonRefusal, nil
 	case a.Err != nil:
 		return "", a.Err
-	case a.OutOfSteps:
+	case a.Reason == event.StopSteps:
 		return acp.StopReasonMaxTurnRequests, nil
 	case a.Stop == model.StopMaxTokens:
 		return acp.StopReasonMaxTokens, nil

@@ -289,7 +289,7 @@ func TestPageSession(t *testing.T) {
 	for path, want := range map[string]string{
 		"/page/sessions/" + id + "/timeline":          `"state":"waiting_approval"`,
 		"/v1/sessions/" + id + "/export?format=md":    "# Session",
-		"/v1/sessions/" + id + "/export?format=jsonl": `{"type":"session_end","status":"completed","seq":`,
+		"/v1/sessions/" + id + "/export?format=jsonl": `{"type":"session_end","status":"completed","stopReason":"answered","seq":`,
 	} {
 		if resp, body := e.do(e.bare("GET", path)); resp.StatusCode != http.StatusOK || !bytes.Contains(body, []byte(want)) {
 			t.Errorf("%s: %d, without %s: %s", path, resp.StatusCode, want, body)

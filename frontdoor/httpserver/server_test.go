@@ -302,7 +302,7 @@ func TestShutdown(t *testing.T) {
 		t.Errorf("the streamed call ended with %+v", last)
 	}
 	events = reader.rest()
-	if last := events[len(events)-1]; last.Data != `{"type":"session_end","status":"cancelled"}` {
+	if last := events[len(events)-1]; last.Data != `{"type":"session_end","status":"cancelled","stopReason":"stopped"}` {
 		t.Errorf("the reader ended with %+v", last)
 	}
 	if err := e.server.Wait(); err != nil {

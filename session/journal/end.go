@@ -64,6 +64,14 @@ func (j *Journal) EndLater(status record.Status, why error) {
 // its way is stored, or given up.
 func (j *Journal) leave() { j.p.Lost(Lost{Journal: j, stream: j.publisher()}) }
 
+// Answered notes why the last turn gave its answer; empty means that it gave none. Others see
+// it with the next change of the record.
+func (j *Journal) Answered(why event.StopReason) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.record.StopReason = why
+}
+
 func (j *Journal) setEnd(status record.Status, why error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -132,7 +140,7 @@ func (j *Journal) endAs(status record.Status, why error, acts bool) error {
 	j.Append(ended)
 	ctx, cancel := j.StoreContext()
 	defer cancel()
-	err := j.publisher().End(ctx, event.SessionEnd{Status: status})
+	err := j.publisher().End(ctx, event.SessionEnd{Status: status, StopReason: j.Record().StopReason})
 	switch {
 	case errors.Is(err, eventbus.ErrEnded):
 		return j.loseToOther(ctx)

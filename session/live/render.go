@@ -43,7 +43,7 @@ func (s *Session) Doing() string {
 	calls := s.OwnCalls()
 	switch {
 	case s.Status.Ended():
-		return s.Error
+		return cmp.Or(s.Error, s.Reason.Words())
 	case s.Lost:
 		return "its process has gone: stop it"
 	case len(s.Questions) > 0:

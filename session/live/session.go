@@ -34,9 +34,10 @@ type Session struct {
 	Background      bool   // no call waits for it
 	Detached        bool
 
-	Status event.Status // as its record has it
-	Error  string       // the last error; of a session that has ended, why it has not completed
-	Lost   bool         // its process has exited, and no other one ends it; set by views that read the leases
+	Status event.Status     // as its record has it
+	Reason event.StopReason // why it has ended
+	Error  string           // the last error; of a session that has ended, why it has not completed
+	Lost   bool             // its process has exited, and no other one ends it; set by views that read the leases
 
 	Activity event.Status // from the last status_change; empty before the first one and after the end
 	Since    time.Time    // the activity began
@@ -161,7 +162,7 @@ func (s *Session) apply(e Event) bool {
 	case event.Error:
 		s.Error = line(ev.Message)
 	case event.SessionEnd:
-		s.end(ev.Status, e.Time)
+		s.end(ev, e.Time)
 	}
 	return true
 }
@@ -203,8 +204,8 @@ func (s *Session) say(text string) {
 }
 
 // end forgets what only a running session has.
-func (s *Session) end(as event.Status, at time.Time) {
-	s.Status, s.Ended = as, at
+func (s *Session) end(ev event.SessionEnd, at time.Time) {
+	s.Status, s.Reason, s.Ended = ev.Status, ev.StopReason, at
 	s.Activity, s.Calls, s.Questions, s.Text, s.TextSize = "", nil, nil, "", 0
 	s.Retry, s.Pause, s.Stalled, s.Lost = nil, nil, false, false
 }
@@ -232,7 +233,7 @@ func (s *Session) put(r *record.Record) {
 	}
 	switch {
 	case ended:
-		s.end(r.Status, r.EndedAt)
+		s.end(event.SessionEnd{Status: r.Status, StopReason: r.StopReason}, r.EndedAt)
 		s.Started, s.Error = r.StartedAt, line(r.Error)
 		s.ToolCalls, s.Failed = r.Work.ToolCalls, r.Work.Failed
 		s.Todo = cmp.Or(r.Todo, s.Todo)

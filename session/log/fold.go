@@ -256,16 +256,16 @@ func (f *fold) addEvent(ev event.Event, at time.Time) {
 	case event.Error:
 		f.lastError = ev.Message
 	case event.SessionEnd:
-		f.end(record.Status(ev.Status), at)
+		f.end(ev, at)
 	}
 }
 
-func (f *fold) end(status record.Status, at time.Time) {
-	r := &f.Record
+func (f *fold) end(ev event.SessionEnd, at time.Time) {
+	r, status := &f.Record, ev.Status
 	if !status.Ended() {
 		status = record.Interrupted
 	}
-	r.Status, r.Closed = status, true
+	r.Status, r.StopReason, r.Closed = status, ev.StopReason, true
 	if f.over {
 		return
 	}

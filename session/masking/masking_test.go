@@ -25,7 +25,7 @@ var key = "gh" + "p_" + strings.Repeat("a1B2c3D4", 5)[:36]
 // names of agents, models, statuses and limits, hashes, and the names of people.
 var own = []string{
 	"SessionID", "AgentType", "ParentID", "ParentMessageID", "MessageID", "ToolCallID", "ApprovalID", "BootID", "ID",
-	"Agent", "Agents", "Added", "Changed", "Removed", "Model", "Name", "Before", "After", "Status", "Outcome", "Code", "Limit", "Reason of Retry", "Cost", "Used", "Max",
+	"Agent", "Agents", "Added", "Changed", "Removed", "Model", "Name", "Before", "After", "Status", "StopReason", "Outcome", "Code", "Limit", "Reason of Retry", "Cost", "Used", "Max",
 	"Resumes", "Traceparent", "Policy", "Fingerprint", "By", "SetBy",
 }
 

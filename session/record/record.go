@@ -19,43 +19,44 @@ const Schema = 1
 
 // Record is what is stored of a session. Its JSON is camelCase.
 type Record struct {
-	Schema          int             `json:"schema"`
-	ID              string          `json:"id"`
-	ParentID        string          `json:"parentId,omitempty"`
-	ParentMessageID string          `json:"parentMessageId,omitempty"` // the message whose tool call made this session
-	Path            event.Path      `json:"path"`                      // from the root down to this session
-	Agent           string          `json:"agent,omitempty"`           // empty means the session represents a caller
-	AskedBy         []Person        `json:"askedBy,omitempty"`         // people who have begun it or told it what to do; no sessions
-	Label           string          `json:"label,omitempty"`           // names it in lists
-	Metadata        json.RawMessage `json:"metadata,omitempty"`        // a JSON object of the caller
-	Warnings        []string        `json:"warnings,omitempty"`        // differences from what was asked for
-	Description     string          `json:"description,omitempty"`
-	Traceparent     string          `json:"traceparent,omitempty"` // of the caller's trace, as W3C Trace Context has it
-	Role            string          `json:"role,omitempty"`        // its current role, as its caller has set it while it ran
-	Model           string          `json:"model,omitempty"`
-	Status          Status          `json:"status"`
-	Error           string          `json:"error,omitempty"` // why it has not completed
-	Depth           int             `json:"depth"`           // 0 means a root
-	Steps           int             `json:"steps"`           // model calls
-	Usage           model.Usage     `json:"usage"`
-	CreatedAt       time.Time       `json:"createdAt"`
-	StartedAt       time.Time       `json:"startedAt,omitzero"`
-	EndedAt         time.Time       `json:"endedAt,omitzero"`
-	BootID          string          `json:"bootId"`                 // the process that runs it, or has claimed it
-	EndedBy         string          `json:"endedBy,omitempty"`      // the other process that has ended it, if one has
-	Pause           *Pause          `json:"pause,omitempty"`        // it runs, and waits for a provider; nil means it does not
-	Stalled         bool            `json:"stalled,omitempty"`      // it runs, and nothing has happened for a long time
-	Closed          bool            `json:"closed"`                 // its stream has its session_end
-	Takeovers       int             `json:"takeovers,omitempty"`    // how often another process has claimed it
-	Worktree        *Worktree       `json:"worktree,omitempty"`     // nil means it works in the workspace
-	Detached        bool            `json:"detached,omitempty"`     // it continues when its parent ends
-	Cleanup         bool            `json:"cleanup,omitempty"`      // it is deleted after delivery of its result: see the package retention
-	Background      bool            `json:"background,omitempty"`   // a message tells its parent of its end
-	Resumes         string          `json:"resumes,omitempty"`      // the session whose conversation this one continues
-	Policy          string          `json:"policy,omitempty"`       // the hash of the policy that it began under; empty means there was none
-	Resident        string          `json:"residentFile,omitempty"` // the file that precedes its prompt: relative to the workspace, or absolute
-	Todo            *Progress       `json:"todo,omitempty"`         // by its own list; nil means it keeps none
-	Work            Work            `json:"work,omitzero"`          // zero means nothing was done
+	Schema          int              `json:"schema"`
+	ID              string           `json:"id"`
+	ParentID        string           `json:"parentId,omitempty"`
+	ParentMessageID string           `json:"parentMessageId,omitempty"` // the message whose tool call made this session
+	Path            event.Path       `json:"path"`                      // from the root down to this session
+	Agent           string           `json:"agent,omitempty"`           // empty means the session represents a caller
+	AskedBy         []Person         `json:"askedBy,omitempty"`         // people who have begun it or told it what to do; no sessions
+	Label           string           `json:"label,omitempty"`           // names it in lists
+	Metadata        json.RawMessage  `json:"metadata,omitempty"`        // a JSON object of the caller
+	Warnings        []string         `json:"warnings,omitempty"`        // differences from what was asked for
+	Description     string           `json:"description,omitempty"`
+	Traceparent     string           `json:"traceparent,omitempty"` // of the caller's trace, as W3C Trace Context has it
+	Role            string           `json:"role,omitempty"`        // its current role, as its caller has set it while it ran
+	Model           string           `json:"model,omitempty"`
+	Status          Status           `json:"status"`
+	Error           string           `json:"error,omitempty"` // why it has not completed
+	StopReason      event.StopReason `json:"stopReason,omitempty"`
+	Depth           int              `json:"depth"` // 0 means a root
+	Steps           int              `json:"steps"` // model calls
+	Usage           model.Usage      `json:"usage"`
+	CreatedAt       time.Time        `json:"createdAt"`
+	StartedAt       time.Time        `json:"startedAt,omitzero"`
+	EndedAt         time.Time        `json:"endedAt,omitzero"`
+	BootID          string           `json:"bootId"`                 // the process that runs it, or has claimed it
+	EndedBy         string           `json:"endedBy,omitempty"`      // the other process that has ended it, if one has
+	Pause           *Pause           `json:"pause,omitempty"`        // it runs, and waits for a provider; nil means it does not
+	Stalled         bool             `json:"stalled,omitempty"`      // it runs, and nothing has happened for a long time
+	Closed          bool             `json:"closed"`                 // its stream has its session_end
+	Takeovers       int              `json:"takeovers,omitempty"`    // how often another process has claimed it
+	Worktree        *Worktree        `json:"worktree,omitempty"`     // nil means it works in the workspace
+	Detached        bool             `json:"detached,omitempty"`     // it continues when its parent ends
+	Cleanup         bool             `json:"cleanup,omitempty"`      // it is deleted after delivery of its result: see the package retention
+	Background      bool             `json:"background,omitempty"`   // a message tells its parent of its end
+	Resumes         string           `json:"resumes,omitempty"`      // the session whose conversation this one continues
+	Policy          string           `json:"policy,omitempty"`       // the hash of the policy that it began under; empty means there was none
+	Resident        string           `json:"residentFile,omitempty"` // the file that precedes its prompt: relative to the workspace, or absolute
+	Todo            *Progress        `json:"todo,omitempty"`         // by its own list; nil means it keeps none
+	Work            Work             `json:"work,omitzero"`          // zero means nothing was done
 
 	// Nested says that the session's transcript nests in that of its parent. Once it has
 	// ended, lists leave it out unless they are asked for it.
@@ -109,6 +110,7 @@ func (r *Record) Transition(to Status, why error, now time.Time) error {
 // End ends the session, whatever its state. why nil means that it ends without an error.
 func (r *Record) End(as Status, why error, now time.Time) {
 	r.Status, r.EndedAt, r.Error, r.Stalled, r.Pause = as, now, "", false, nil
+	r.StopReason = StopReason(as, why, r.StopReason)
 	if why != nil {
 		r.Error = secrets.Mask(errtext.Of(why))
 	}

@@ -1,6 +1,8 @@
 package record
 
 import (
+	"errors"
+
 	"github.com/agentworker/worker/eventbus/event"
 )
 
@@ -19,3 +21,23 @@ const (
 	TimedOut        = event.StatusTimedOut
 	Interrupted     = event.StatusInterrupted
 )
+
+// StopReason returns why a session has ended as it has. answer is what its last turn says of
+// an answer; empty means that it has given none.
+func StopReason(as Status, why error, answer event.StopReason) event.StopReason {
+	switch as {
+	case TimedOut:
+		return event.StopTime
+	case Cancelled, Interrupted:
+		return event.StopStopped
+	case Completed:
+		return answer
+	}
+	if coded, ok := errors.AsType[interface {
+		error
+		StopReason() event.StopReason
+	}](why); ok {
+		return coded.StopReason()
+	}
+	return ""
+}

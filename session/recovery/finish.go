@@ -57,7 +57,7 @@ func (rec *Recovery) finish(ctx context.Context, o index.Stored, bootID string, 
 		return err
 	}
 	if o.Status.Ended() { // but its session_end was not stored
-		r.Status, r.Error, r.EndedAt = o.Status, o.Error, o.EndedAt
+		r.Status, r.Error, r.StopReason, r.EndedAt = o.Status, o.Error, o.StopReason, o.EndedAt
 	} else {
 		r.End(end.status, end.cause, time.Now().UTC())
 	}

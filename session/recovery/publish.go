@@ -38,7 +38,7 @@ func (rec *Recovery) publishEnd(ctx context.Context, state *log.State, r *record
 	if err := log.EndedEntry(r).AppendTo(ctx, p); err != nil {
 		return err
 	}
-	return p.End(ctx, event.SessionEnd{Status: r.Status})
+	return p.End(ctx, event.SessionEnd{Status: r.Status, StopReason: r.StopReason})
 }
 
 // begin adds to a session's log the beginning that was lost with its process. Before that,

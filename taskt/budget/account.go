@@ -197,6 +197,9 @@ func (e *ExceededError) Error() string {
 // ErrorCode is the code of the error event of a session that ends for it.
 func (*ExceededError) ErrorCode() string { return "budget_exceeded" }
 
+// StopReason is why a session ends with this error.
+func (*ExceededError) StopReason() event.StopReason { return event.StopBudget }
+
 // UnpricedError tells that the cost of a model call can't be kept within a budget.
 type UnpricedError struct{ Model, By string }
 

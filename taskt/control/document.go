@@ -12,18 +12,19 @@ import (
 // Document is a result as programs read it: the JSON of the command line's
 // --json, of the answers over HTTP and of those over NATS.
 type Document struct {
-	Type       string        `json:"type"` // task_result, task_error, task_accepted, run_result or run_error
-	Agent      string        `json:"agent"`
-	SessionID  string        `json:"sessionId,omitempty"` // empty if no session was opened
-	ParentID   string        `json:"parentId,omitempty"`
-	Status     record.Status `json:"status"`
-	Text       string        `json:"text,omitempty"`   // the answer
-	Error      string        `json:"error,omitempty"`  // what went wrong
-	Result     string        `json:"result,omitempty"` // the XML element of a task
-	Model      string        `json:"model,omitempty"`
-	Usage      event.Usage   `json:"usage"` // without a cost: it is not known
-	Steps      int           `json:"steps"`
-	DurationMs int64         `json:"durationMs"`
+	Type       string           `json:"type"` // task_result, task_error, task_accepted, run_result or run_error
+	Agent      string           `json:"agent"`
+	SessionID  string           `json:"sessionId,omitempty"` // empty if no session was opened
+	ParentID   string           `json:"parentId,omitempty"`
+	Status     record.Status    `json:"status"`
+	StopReason event.StopReason `json:"stopReason,omitempty"` // why it ended: see [event.StopReason]
+	Text       string           `json:"text,omitempty"`       // the answer
+	Error      string           `json:"error,omitempty"`      // what went wrong
+	Result     string           `json:"result,omitempty"`     // the XML element of a task
+	Model      string           `json:"model,omitempty"`
+	Usage      event.Usage      `json:"usage"` // without a cost: it is not known
+	Steps      int              `json:"steps"`
+	DurationMs int64            `json:"durationMs"`
 
 	Label    string          `json:"label,omitempty"`    // as the call has it
 	Metadata json.RawMessage `json:"metadata,omitempty"` // as the call has it
@@ -47,6 +48,7 @@ func (r *Result) Document() Document {
 		SessionID:  r.SessionID,
 		ParentID:   r.Record.ParentID,
 		Status:     r.Status,
+		StopReason: r.StopReason(),
 		Text:       r.Text,
 		Result:     r.XML(),
 		Model:      r.Record.Model,

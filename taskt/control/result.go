@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/outcome"
@@ -68,14 +70,26 @@ func (r *Result) Answer() string {
 	return r.text()
 }
 
-// Assess returns the answer in sections, and notes on what in it is not true. The report is nil
-// if the answer is none.
+// StopReason says why the task has ended: see [event.StopReason]. It is empty while it runs.
+func (r *Result) StopReason() event.StopReason {
+	if r.Status == Accepted {
+		return ""
+	}
+	return cmp.Or(r.Record.StopReason, record.StopReason(r.Status, r.Err, ""))
+}
+
+// Assess returns the answer in sections, and notes on what in it is not true, or is missing. The
+// report is nil if the answer is none.
 func (r *Result) Assess() (*report.Report, []string) {
 	if r.Err != nil || r.Status == Accepted {
 		return nil, nil
 	}
 	rep := report.Parse(r.Text)
-	return rep, report.Notes(rep, &r.Record.Work)
+	notes := report.Notes(rep, &r.Record.Work)
+	if r.StopReason() == event.StopSteps {
+		notes = append(notes, "the agent used all of its steps and had to conclude: the work may be incomplete")
+	}
+	return rep, notes
 }
 
 // ForModel is the result as the caller's model reads it: the element, and after it the worker's

@@ -23,14 +23,11 @@ const longDescription = 1024
 // author sees all errors at once.
 func (p *parser) definition(h agentfile.Header, res *Parsed) {
 	d := &Definition{
-		Name: dialect.AgentName(p.File), Prompt: h.Body, Mode: Subagent, MaxSteps: DefaultMaxSteps, Timeout: p.Dialect.Timeout,
+		Name: dialect.AgentName(p.File), Prompt: h.Body, Mode: Subagent, MaxSteps: p.maxSteps, Timeout: p.Dialect.Timeout,
 		File: p.File, Line: h.Line,
 	}
 	if p.Dialect.Mode != "" {
 		d.Mode = Mode(p.Dialect.Mode)
-	}
-	if p.Dialect.Steps > 0 {
-		d.MaxSteps = p.Dialect.Steps
 	}
 	entries := p.Entries(h)
 	p.Preapprove(entries)

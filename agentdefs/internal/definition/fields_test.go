@@ -83,7 +83,7 @@ func TestFieldValues(t *testing.T) {
 		{"aliases: {a: b}", 10, "field-type"},
 	} {
 		opts := &agentdefs.Options{KnownModel: func(name string) bool { return name != "gpt-99" }}
-		s := agentdefstest.Load(t, map[string]string{".claude/agents/a.md": "---\ndescription: x\n" + tt.field + "\n---\nx"}, opts)
+		s := agentdefstest.Load(t, map[string]string{".agents/agents/a.md": "---\ndescription: x\n" + tt.field + "\n---\nx"}, opts)
 		d, ok := s.Agent("a")
 		if !ok || d.MaxSteps != tt.steps || d.Model != "" && !strings.HasSuffix(tt.field, d.Model) {
 			t.Errorf("%q: served %v, %+v, want %d steps and no other model", tt.field, ok, d, tt.steps)

@@ -9,6 +9,7 @@ import (
 type parser struct {
 	*access.Reader
 	knownModel func(name string) bool
+	maxSteps   int // of an agent whose file does not say
 
 	name, description agentfile.Entry
 	access            access.Fields
@@ -20,5 +21,6 @@ type parser struct {
 type Options struct {
 	Home       string                 // what "~/" and "$HOME/" mean in patterns
 	Nesting    bool                   // no "task: deny" is added
+	MaxSteps   int                    // of an agent whose file does not say; 0 means by its dialect
 	KnownModel func(name string) bool // whether a file may name this model or alias; nil means any
 }

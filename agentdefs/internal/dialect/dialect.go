@@ -21,26 +21,29 @@ type Dialect struct {
 	Format        string        // extension of files that are read beside .md
 	pathName      bool          // an agent without a name is called by its path below the folder
 	Mode          string        // of an agent that names none; empty means subagent
-	Steps         int           // limit for an agent that names none; 0 means our default
+	Steps         int           // limit for an agent that names none
 	Timeout       time.Duration // of an agent that names none; 0 means the worker's
 	PlainPatterns bool          // only the star and the question mark are special in patterns
 	Asks          bool          // tools that are not in allowedTools are asked about
 	skip          string        // files whose names begin with it are ignored
 }
 
+// unlimited are the steps of an agent whose tool sets it no limit.
+const unlimited = 100
+
 // All holds every dialect. Agents of later ones replace those of earlier ones.
 var All = []Dialect{
-	{Name: "claude-user", Home: true, Folders: []Folder{{Shown: ".claude/agents", Nested: true}}},
+	{Name: "claude-user", Steps: unlimited, Home: true, Folders: []Folder{{Shown: ".claude/agents", Nested: true}}},
 	{Name: "packages", Nested: true, Folders: WorkspaceFolders},
-	{Name: "opencode", Folders: []Folder{{Shown: ".opencode/agent", Nested: true}, {Shown: ".opencode/agents", Nested: true}}, pathName: true, Mode: "all", PlainPatterns: true},
-	{Name: "github", Folders: []Folder{{Shown: ".github/agents"}}},
+	{Name: "opencode", Steps: unlimited, Folders: []Folder{{Shown: ".opencode/agent", Nested: true}, {Shown: ".opencode/agents", Nested: true}}, pathName: true, Mode: "all", PlainPatterns: true},
+	{Name: "github", Steps: unlimited, Folders: []Folder{{Shown: ".github/agents"}}},
 	{Name: "gemini", Folders: []Folder{{Shown: ".gemini/agents"}}, Steps: 30, Timeout: 10 * time.Minute, skip: "_"},
-	{Name: "cursor", Folders: []Folder{{Shown: ".cursor/agents"}}},
-	{Name: "qwen", Folders: []Folder{{Shown: ".qwen/agents"}}},
-	{Name: "kiro", Folders: []Folder{{Shown: ".kiro/agents"}}, Format: ".json", Asks: true},
-	{Name: "factory", Folders: []Folder{{Shown: ".factory/droids"}}},
-	{Name: "codex", Folders: []Folder{{Shown: ".codex/agents", Nested: true}}, Format: ".toml"},
-	{Name: "claude", Folders: []Folder{{Shown: ".claude/agents", Nested: true}}},
+	{Name: "cursor", Steps: unlimited, Folders: []Folder{{Shown: ".cursor/agents"}}},
+	{Name: "qwen", Steps: unlimited, Folders: []Folder{{Shown: ".qwen/agents"}}},
+	{Name: "kiro", Steps: unlimited, Folders: []Folder{{Shown: ".kiro/agents"}}, Format: ".json", Asks: true},
+	{Name: "factory", Steps: unlimited, Folders: []Folder{{Shown: ".factory/droids"}}},
+	{Name: "codex", Steps: unlimited, Folders: []Folder{{Shown: ".codex/agents", Nested: true}}, Format: ".toml"},
+	{Name: "claude", Steps: unlimited, Folders: []Folder{{Shown: ".claude/agents", Nested: true}}},
 }
 
 // Of returns the dialect of the folder that a file is in, and the file's path

@@ -74,18 +74,18 @@ func TestFrom(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s %s %d %v %q [%s]", d.Name, d.Mode, d.MaxSteps, d.Timeout, d.Prompt, rules))
 	}
 	want := []string{
-		`deep/one all 10 0s "Work." [shell_exec(git push *) deny; shell_exec(git push) deny; read_file(app/\[id\]/*) allow]`,
-		`eight subagent 10 0s "Work." [* deny; read_file allow]`,
-		`five subagent 10 0s "Work." [shell_exec ask; write_file deny; edit_file deny]`,
+		`deep/one all 100 0s "Work." [shell_exec(git push *) deny; shell_exec(git push) deny; read_file(app/\[id\]/*) allow]`,
+		`eight subagent 100 0s "Work." [* deny; read_file allow]`,
+		`five subagent 100 0s "Work." [shell_exec ask; write_file deny; edit_file deny]`,
 		`four subagent 30 10m0s "Work." []`,
-		`mine subagent 10 0s "Work." []`,
-		`nine subagent 10 0s "Work." [* deny; read_file allow; grep allow; glob allow; list_dir allow]`,
-		`pkg subagent 10 0s "Work." []`,
-		`seven subagent 10 0s "Work." [* deny; read_file ask; read_file allow; shell_exec ask]`,
-		`six subagent 10 0s "Work." [write_file deny; edit_file deny; shell_exec deny]`,
-		`ten subagent 10 0s "Work." [shell_exec ask; write_file deny; edit_file deny]`,
-		`three subagent 10 0s "Work." []`,
-		`two subagent 10 0s "Work." []`,
+		`mine subagent 100 0s "Work." []`,
+		`nine subagent 100 0s "Work." [* deny; read_file allow; grep allow; glob allow; list_dir allow]`,
+		`pkg subagent 100 0s "Work." []`,
+		`seven subagent 100 0s "Work." [* deny; read_file ask; read_file allow; shell_exec ask]`,
+		`six subagent 100 0s "Work." [write_file deny; edit_file deny; shell_exec deny]`,
+		`ten subagent 100 0s "Work." [shell_exec ask; write_file deny; edit_file deny]`,
+		`three subagent 100 0s "Work." []`,
+		`two subagent 100 0s "Work." []`,
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("agents\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

@@ -13,16 +13,17 @@ import (
 
 // Row is what the page shows of a session in its tree.
 type Row struct {
-	ID       string        `json:"id"`
-	ParentID string        `json:"parentId,omitempty"`
-	Root     string        `json:"root"`            // the session at the top of its tree
-	Agent    string        `json:"agent,omitempty"` // empty means a caller
-	Label    string        `json:"label,omitempty"`
-	Model    string        `json:"model,omitempty"`
-	Status   record.Status `json:"status"`
-	Doing    event.Status  `json:"doing,omitempty"` // as its last status_change says; empty means it has ended
-	Tool     string        `json:"tool,omitempty"`  // of the calls that run, the latest: its tool and what it is about
-	Error    string        `json:"error,omitempty"`
+	ID       string           `json:"id"`
+	ParentID string           `json:"parentId,omitempty"`
+	Root     string           `json:"root"`            // the session at the top of its tree
+	Agent    string           `json:"agent,omitempty"` // empty means a caller
+	Label    string           `json:"label,omitempty"`
+	Model    string           `json:"model,omitempty"`
+	Status   record.Status    `json:"status"`
+	Reason   event.StopReason `json:"stopReason,omitempty"`
+	Doing    event.Status     `json:"doing,omitempty"` // as its last status_change says; empty means it has ended
+	Tool     string           `json:"tool,omitempty"`  // of the calls that run, the latest: its tool and what it is about
+	Error    string           `json:"error,omitempty"`
 
 	CreatedAt int64 `json:"createdAt"`         // in ms since 1970, as all times
 	StartedAt int64 `json:"startedAt"`         // 0 means it waits for a slot
@@ -61,7 +62,7 @@ type pause struct {
 func newRow(s *live.Session) *Row {
 	r := &Row{
 		ID: s.ID, ParentID: s.ParentID, Root: s.Path[0].SessionID, Agent: s.Agent, Label: termtext.OneLine(s.Label, termtext.MaxLabel), Model: s.Model,
-		Status: s.Status, Doing: s.Activity, Error: termtext.OneLine(s.Error, termtext.MaxCause),
+		Status: s.Status, Reason: s.Reason, Doing: s.Activity, Error: termtext.OneLine(s.Error, termtext.MaxCause),
 		CreatedAt: millis(s.Created), StartedAt: millis(s.Started), EndedAt: millis(s.Ended),
 		ActiveAt: max(millis(s.Active), millis(s.Created), millis(s.Ended)),
 		Steps:    s.Steps, Calls: s.ToolCalls, Failed: s.Failed, Usage: s.Usage,

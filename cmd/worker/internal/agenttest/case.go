@@ -26,6 +26,7 @@ import (
 // Case is a case of a file: one document of its YAML.
 type Case struct {
 	file string // as it is shown
+	root string // of the workspace
 	line int    // where the document begins
 
 	Name      value[string]        `yaml:"name"`  // default: the file's, without its extension
@@ -103,9 +104,9 @@ func (d *denials) UnmarshalYAML(n *yaml.Node) error {
 // maxFile bounds a file of cases, in bytes.
 const maxFile = 1 << 20
 
-// Find returns the cases of files, and of all .yaml and .yml files of folders. The error
-// has everything that is wrong with them, a line each.
-func Find(paths []string) ([]*Case, error) {
+// Find returns the cases of files, and of all .yaml and .yml files of folders. root is that of
+// the workspace. The error has everything that is wrong with them, a line each.
+func Find(root string, paths []string) ([]*Case, error) {
 	var all []*Case
 	var wrong []error
 	for _, path := range paths {
@@ -126,7 +127,7 @@ func Find(paths []string) ([]*Case, error) {
 			}
 		}
 		for _, file := range files {
-			cases, err := load(file)
+			cases, err := load(root, file)
 			all = append(all, cases...)
 			if err != nil {
 				wrong = append(wrong, err)
@@ -139,21 +140,21 @@ func Find(paths []string) ([]*Case, error) {
 	return all, errors.Join(wrong...)
 }
 
-func load(file string) ([]*Case, error) {
-	if _, err := inRepository(file, file); err != nil {
+func load(root, file string) ([]*Case, error) {
+	if _, err := inRepository(root, file, file); err != nil {
 		return nil, err
 	}
 	data, err := boundedfile.Read(file, maxFile)
 	if err != nil {
 		return nil, err
 	}
-	return Parse(file, data)
+	return Parse(root, file, data)
 }
 
 // inRepository returns the absolute path of a file, which need not exist, and an error
-// unless it is in the repository of a case, or without a repository in the case's folder.
+// unless it is in the workspace, in the repository of its case, or in the case's folder.
 // Cases may be a stranger's, and name only what is theirs.
-func inRepository(cases, file string) (string, error) {
+func inRepository(root, cases, file string) (string, error) {
 	ws, err := workspace.Find(&workspace.Options{Dir: filepath.Dir(cases)})
 	if err != nil {
 		return "", err
@@ -178,14 +179,20 @@ func inRepository(cases, file string) (string, error) {
 		}
 		real, missing = filepath.Dir(real), filepath.Join(filepath.Base(real), missing)
 	}
-	if rel, err := filepath.Rel(ws.Root, real); err != nil || !filepath.IsLocal(rel) {
+	if !within(root, real) && !within(ws.Root, real) {
 		return "", fmt.Errorf("%s is outside of %s, the repository of the test", real, ws.Root)
 	}
 	return path, nil
 }
 
+// within reports whether path is dir or below it.
+func within(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
 // Parse reads the cases of a file.
-func Parse(file string, data []byte) ([]*Case, error) {
+func Parse(root, file string, data []byte) ([]*Case, error) {
 	dec, nodes := yaml.NewDecoder(bytes.NewReader(data)), yaml.NewDecoder(bytes.NewReader(data))
 	dec.KnownFields(true)
 	var all []*Case
@@ -199,7 +206,7 @@ func Parse(file string, data []byte) ([]*Case, error) {
 		if err != nil {
 			return all, errors.Join(append(wrong, withLine(file, 1, err))...)
 		}
-		c := &Case{file: file, line: max(1, node.Line)}
+		c := &Case{file: file, root: root, line: max(1, node.Line)}
 		if len(node.Content) > 0 {
 			c.line = node.Content[0].Line
 		}
@@ -310,7 +317,7 @@ func named(fail func(line int, format string, args ...any), c *Case, name *value
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(filepath.Dir(c.file), path)
 	}
-	path, err := inRepository(c.file, path)
+	path, err := inRepository(c.root, c.file, path)
 	if err != nil {
 		fail(name.line, "%v", err)
 	}

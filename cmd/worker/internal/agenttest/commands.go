@@ -87,11 +87,11 @@ func (p commands) test(ctx context.Context, paths []string, opts options) error 
 	if _, err := p.OpenPolicy(); err != nil { // which says what models there are
 		return err
 	}
+	ws, err := p.Workspace()
+	if err != nil {
+		return err
+	}
 	if len(paths) == 0 {
-		ws, err := p.Workspace()
-		if err != nil {
-			return err
-		}
 		paths = []string{filepath.Join(ws.Root, ".agents", "tests")}
 		if here, err := os.Getwd(); err == nil {
 			if rel, err := filepath.Rel(here, paths[0]); err == nil && filepath.IsLocal(rel) {
@@ -99,7 +99,7 @@ func (p commands) test(ctx context.Context, paths []string, opts options) error 
 			}
 		}
 	}
-	cases, err := Find(paths)
+	cases, err := Find(ws.Root, paths)
 	if err != nil {
 		return cli.Usage(err)
 	}

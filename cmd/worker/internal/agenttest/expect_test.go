@@ -50,9 +50,9 @@ func TestExpect(t *testing.T) {
 		"maxTokens: 100":            "",
 		"maxTokens: 99":             "100 tokens were used, more than 99",
 	} {
-		cases, err := Parse("x.yaml", []byte("agent: a\nprompt: p\nexpect:\n  "+expect+"\n"))
+		cases, err := Parse("", "x.yaml", []byte("agent: a\nprompt: p\nexpect:\n  "+expect+"\n"))
 		if expect == "{}" {
-			cases, err = Parse("x.yaml", []byte("agent: a\nprompt: p\n"))
+			cases, err = Parse("", "x.yaml", []byte("agent: a\nprompt: p\n"))
 		}
 		if err != nil || len(cases) != 1 {
 			t.Fatalf("%s: %v", expect, err)
@@ -84,7 +84,7 @@ func TestCaseErrors(t *testing.T) {
 		head + "---\n" + head + "agent: twice\n": "x.yaml:6: mapping key \"agent\" already defined",
 		"a: [\n":                                 "x.yaml:",
 	} {
-		if _, err := Parse("x.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Parse("", "x.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", text, err, want)
 		}
 	}

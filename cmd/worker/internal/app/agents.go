@@ -38,6 +38,7 @@ func (p *Program) AgentOptions(ws *workspace.Workspace) (*agentdefs.Options, err
 	}
 	opts := &agentdefs.Options{
 		Nesting:    p.Settings.MaxDepth > 1,
+		MaxSteps:   p.Settings.MaxSteps,
 		Home:       ws.Home,
 		UserDir:    filepath.Join(ws.ConfigDir, "agents"),
 		Dirs:       p.Settings.AgentsDirs,

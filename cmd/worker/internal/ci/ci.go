@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/agentworker/worker/cmd/worker/internal/cli"
+	"github.com/agentworker/worker/eventbus/event"
 )
 
 // Options say how a command works in a pipeline.
@@ -64,13 +65,16 @@ func (o *Options) Reports() bool {
 }
 
 // Status returns the exit status of a task that is done or has failed. In a pipeline it is
-// a failure if a call was denied, or if the task's events are not known to their end.
-func (o *Options) Status(status cli.Status, denied bool, unknown error) cli.Status {
+// a failure if a call was denied, if the task was stopped at its step limit, or if its events
+// are not known to their end.
+func (o *Options) Status(status cli.Status, denied bool, reason event.StopReason, unknown error) cli.Status {
 	switch {
 	case !o.On:
 		return status
 	case denied:
 		return cli.Refused
+	case status == cli.Done && reason == event.StopSteps:
+		return cli.OutOfSteps
 	case unknown != nil:
 		return cli.Failed
 	}

@@ -39,7 +39,7 @@ func (d Denial) Summary() string {
 // words say what an exit status means.
 var words = map[cli.Status]string{
 	cli.Done: "done", cli.Failed: "failed", cli.WrongUse: "wrong use", cli.Refused: "a call was denied",
-	cli.OverBudget: "over budget", cli.OutOfTime: "out of time", cli.CheckFailed: "a check failed", cli.Interrupted: "interrupted",
+	cli.OverBudget: "over budget", cli.OutOfTime: "out of time", cli.CheckFailed: "a check failed", cli.OutOfSteps: "stopped at its step limit", cli.Interrupted: "interrupted",
 }
 
 // suite is the report as JUnit has it: the task, its checks, and the calls that were refused.

@@ -18,6 +18,7 @@ const (
 	OverBudget  Status = 4
 	OutOfTime   Status = 5
 	CheckFailed Status = 6
+	OutOfSteps  Status = 7
 	Interrupted Status = 130
 )
 

@@ -146,7 +146,7 @@ func (p *Progress) event(at, now time.Time, agent, session string, ev event.Even
 		line(ev.Summary())
 	case event.SessionEnd:
 		if agent != "" {
-			line(p.on.Paint(StatusColor(string(ev.Status)), string(ev.Status)))
+			line(p.on.Paint(StatusColor(string(ev.Status)), ev.Words()))
 		}
 	}
 }

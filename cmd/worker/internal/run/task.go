@@ -41,8 +41,8 @@ denials, each with the rule that would allow it. In GitHub Actions the places
 (path:line) that the answer names are annotations.
 
 Exit status: 0 done, 1 the task failed, 2 wrong use, 3 refused by permission (with --ci
-also: a call of it was denied), 4 over budget, 5 out of time, 6 a check failed, 130
-interrupted.`,
+also: a call of it was denied), 4 over budget, 5 out of time, 6 a check failed,
+7 stopped at its step limit (with --ci), 130 interrupted.`,
 		Example: `  worker task explore "Where is the configuration loaded?"
   worker task explore --json "List the HTTP handlers" | jq -r .text
   worker task reviewer --ci --junit review.xml "Review the last commit"`,
@@ -116,7 +116,7 @@ func (p commands) task(ctx context.Context, agent string, opts runOptions, find 
 	}
 	status := taskStatus(ctx, result)
 	if status == cli.Done || status == cli.Failed {
-		status = opts.ci.Status(status, len(refused) > 0, err)
+		status = opts.ci.Status(status, len(refused) > 0, result.StopReason(), err)
 	}
 	if err := p.printTask(result, refused, opts); err != nil {
 		return err

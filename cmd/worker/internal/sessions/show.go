@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/cmd/worker/internal/app"
+	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session/log"
 	"github.com/agentworker/worker/session/record"
@@ -52,7 +53,7 @@ func (p commands) showSession(ctx context.Context, sessions *store.Store, id str
 	w := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
 	for _, row := range [][2]string{
 		{"id", r.ID},
-		{"status", string(r.Status)},
+		{"status", event.SessionEnd{Status: r.Status, StopReason: r.StopReason}.Words()},
 		{"paused", showPause(r.Pause)},
 		{"error", r.Error},
 		{"agent", r.Agent},

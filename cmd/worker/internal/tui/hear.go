@@ -74,7 +74,7 @@ func (m *Chat) child(f live.Event) {
 	indent := strings.Repeat("  ", len(f.Path)-1)
 	switch ev := f.Event.(type) {
 	case event.SessionEnd:
-		text := fmt.Sprintf("%s%s  %s  %s", indent, s.Name(), ev.Status, termtext.Duration(s.Elapsed(m.now())))
+		text := fmt.Sprintf("%s%s  %s  %s", indent, s.Name(), ev.Words(), termtext.Duration(s.Elapsed(m.now())))
 		if s.Error != "" && ev.Status != "completed" {
 			text += "  " + s.Error
 		}

@@ -32,9 +32,11 @@ const words = {
   running: 'running', completed: 'completed', failed: 'failed', cancelled: 'cancelled', timed_out: 'out of time', interrupted: 'interrupted',
 };
 
+const ends = { steps: 'at its step limit', length: 'cut at the output limit', budget: 'over its budget' };
+
 // state is what a session does, in a word for its class and for people.
 export function state(row) {
-  if (row.endedAt) return { name: row.status, text: words[row.status] ?? row.status };
+  if (row.endedAt) return { name: row.status, text: [words[row.status] ?? row.status, ends[row.stopReason]].filter(Boolean).join(' ') };
   if (row.stalled) return { name: 'stalled', text: 'stalled' };
   if (row.pause) return { name: 'paused', text: 'paused' };
   if (row.status === 'waiting_approval') return { name: 'waiting_approval', text: 'asks' };

@@ -45,6 +45,7 @@ func Result(r *taskt.Result, limit hosts.Size) *mcp.CallToolResult {
 		}
 	}
 	report, notes := r.Assess()
+	optional("stopReason", r.StopReason(), r.StopReason() != "")
 	optional("sessionId", r.SessionID, r.SessionID != "")
 	optional("model", r.Record.Model, r.Record.Model != "")
 	optional("label", r.Record.Label, r.Record.Label != "")
