@@ -10,6 +10,7 @@ import (
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/session/conversation"
 	"github.com/agentworker/worker/session/inbox"
 	"github.com/agentworker/worker/session/log"
 	"github.com/agentworker/worker/session/toolcall"
@@ -199,6 +200,6 @@ func (t *turn) repeated(name string, times int) string {
 	if times > maxRepeats {
 		nth, then = strconv.Itoa(times)+"th", "That ends your task."
 	}
-	return fmt.Sprintf("%s was not run: it is the same call, with the same arguments, for the %s time in a row. "+
-		"You have its result already: do something else, or give your answer with what you have. %s", name, nth, then)
+	return fmt.Sprintf("%s %s for the %s time in a row. "+
+		"You have its result already: do something else, or give your answer with what you have. %s", name, conversation.NotRunAgain, nth, then)
 }

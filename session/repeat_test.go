@@ -50,6 +50,40 @@ func TestRepeatedCall(t *testing.T) {
 	}
 }
 
+// TestOtherResults has a model make the same call, whose result is another one each time, as
+// one does that waits for a build. Where the result stays the same, it goes round in circles.
+func TestOtherResults(t *testing.T) {
+	for name, tt := range map[string]struct {
+		results []string
+		ran     int
+		ends    bool
+	}{
+		"another one each time":  {[]string{"1", "2", "3", "4", "5", "6"}, 6, false},
+		"two, then another":      {[]string{"1", "1", "2", "2"}, 2, true},
+		"to and fro":             {[]string{"1", "2", "1", "2", "1", "2"}, 6, false},
+		"it changes, then stops": {[]string{"1", "2", "3", "3", "3", "3"}, 4, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var m turns
+			for i := range tt.results {
+				m = append(m, calls(call(fmt.Sprint(i), "a", "x")))
+			}
+			ran := 0
+			tells := &fakeTool{"a", func(context.Context, *tool.Call) (tool.Result, error) {
+				ran++
+				return tool.Result{Text: tt.results[ran-1]}, nil
+			}}
+			e := newEnv(t, append(m, say("done")), nil)
+			s := e.open(session.Spec{Tools: []tool.Tool{tells}, MaxSteps: 20})
+			out := s.Prompt(t.Context(), "go")
+			e.end(s, out)
+			if repeated := errors.As(out.Err, new(*session.RepeatedCallError)); repeated != tt.ends || ran != tt.ran {
+				t.Errorf("%d calls ran: %+v, want %d", ran, out, tt.ran)
+			}
+		})
+	}
+}
+
 // TestNotRepeated has calls that are alike, and are none that are repeated.
 func TestNotRepeated(t *testing.T) {
 	args := func(each ...string) (all [][]model.ToolCall) {

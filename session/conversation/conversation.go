@@ -2,6 +2,7 @@ package conversation
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/agentworker/worker/model"
 )
@@ -127,8 +128,9 @@ func (c *Conversation) Compact(text string, kept int) (fromTask, fromKept int) {
 }
 
 // Repeats returns how often in a row, up to most+1 times, the model has made the calls of its
-// last message, and the first of these calls that counts. Calls that poll don't count: they
-// get another answer each time. A message between two steps begins a new row.
+// last message with the same results, and the first of these calls that counts. Calls that
+// poll don't count: they may get another answer each time. A message between two steps begins a
+// new row.
 func (c *Conversation) Repeats(most int, polls func(name string) bool) (n int, first model.ToolCall) {
 	at := len(c.Messages) - 1
 	last := c.Messages[at].ToolCalls
@@ -138,10 +140,22 @@ func (c *Conversation) Repeats(most int, polls func(name string) bool) (n int, f
 	}
 	n = 1
 	for at -= 2; at >= 0 && n <= most; at -= 2 {
-		if len(c.Messages[at+1].ToolResults) == 0 || !slices.EqualFunc(last, c.Messages[at].ToolCalls, SameCall) {
+		results := c.Messages[at+1].ToolResults
+		if len(results) == 0 || !slices.EqualFunc(last, c.Messages[at].ToolCalls, SameCall) {
+			break
+		}
+		if n > 1 && !slices.EqualFunc(results, c.Messages[at+3].ToolResults, sameResult) {
 			break
 		}
 		n++
 	}
 	return n, last[i]
+}
+
+// NotRunAgain is in the result of a call that was not run because it repeats others.
+const NotRunAgain = "was not run: it is the same call, with the same arguments and the same result,"
+
+// sameResult reports whether a call had the result of the same call before it.
+func sameResult(before, after model.ToolResult) bool {
+	return before.Text == after.Text && before.IsError == after.IsError || after.IsError && strings.Contains(after.Text, NotRunAgain)
 }

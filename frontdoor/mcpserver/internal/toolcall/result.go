@@ -3,6 +3,7 @@ package toolcall
 import (
 	"encoding/json"
 	"fmt"
+	"sort"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -62,11 +63,12 @@ func Result(r *taskt.Result, limit hosts.Size) *mcp.CallToolResult {
 // Page returns a part of a text, as long as the host takes it.
 func Page(page *control.Page, limit hosts.Size) string {
 	text := page.Answer()
-	for budget := limit.Max; !limit.Fits(text) && budget > minPage; {
-		budget = max(minPage, budget-max(1, limit.Of(text)-limit.Max))
-		text = page.With(hosts.HeadOf(page.Text, budget, limit)).Answer()
+	if limit.Fits(text) {
+		return text
 	}
-	return text
+	of := func(budget int) string { return page.With(hosts.HeadOf(page.Text, budget, limit)).Answer() }
+	over := sort.Search(limit.Max-minPage, func(i int) bool { return !limit.Fits(of(minPage + 1 + i)) })
+	return of(minPage + over)
 }
 
 // minPage is the least of a text that is worth a call, in characters.

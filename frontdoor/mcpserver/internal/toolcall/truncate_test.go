@@ -29,7 +29,7 @@ var (
 func TestTruncate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		piece := rapid.SampledFrom([]string{"word ", "ü", "日本", "😀", "line\n", "</task_result>", "<task_error", "\n", "&lt;", "x"})
-		answer := strings.Join(rapid.SliceOfN(piece, 1, 3000).Draw(t, "answer"), "")
+		answer := strings.Repeat(strings.Join(rapid.SliceOfN(piece, 1, 300).Draw(t, "answer"), ""), rapid.IntRange(1, 500).Draw(t, "times"))
 		limit := hosts.Size{Max: rapid.IntRange(1000, 20_000).Draw(t, "max"), In: rapid.SampledFrom([]hosts.Measure{hosts.UTF16Units, hosts.UTF8Bytes, hosts.JSONUnits}).Draw(t, "measure")}
 		r := &taskt.Result{Agent: "a", SessionID: "ses_1", Status: record.Completed, Text: answer}
 		got, cut := Truncate(r, limit)
@@ -70,6 +70,9 @@ func TestTruncate(t *testing.T) {
 			}
 			if last := head[4] == "this is the end"; last != (end == all) {
 				t.Fatalf("offset %d to %d of %d: %q", offset, end, all, head[4])
+			}
+			if n := limit.Of(text); end != all && n < limit.Max/2 {
+				t.Fatalf("offset %d: a page has %d of %d", offset, n, limit.Max)
 			}
 			rest := after(answer, offset)
 			part := rest[:len(rest)-len(after(rest, end-offset))]
