@@ -62,7 +62,7 @@ func (t *turn) loop() (text string, err error) {
 }
 
 // step asks the model for an answer, and does what follows from it. over says that the turn has
-// ended. An answer that a message interrupted is not in the conversation.
+// ended. What people have seen of an answer that was cut off stays in the conversation.
 func (t *turn) step(step int, a *answer) (text string, over bool, err error) {
 	messages, ctx, end := t.s.inbox.BeginStep(t.context(), a.final)
 	defer end()
@@ -71,9 +71,13 @@ func (t *turn) step(step int, a *answer) (text string, over bool, err error) {
 	if text := a.text.String(); text != "" {
 		t.partial = text
 	}
-	switch {
-	case err == nil:
+	if err == nil {
 		return t.follow(ctx, step, a)
+	}
+	if text := log.CutOff(a.text.String()); text != "" {
+		t.s.talk.CutOff(text)
+	}
+	switch {
 	case t.context().Err() == nil && errors.As(context.Cause(ctx), new(inbox.InterruptedError)):
 		return "", false, nil
 	}

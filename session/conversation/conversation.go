@@ -64,6 +64,11 @@ func (c *Conversation) Answer(m model.Message, tokens int64) {
 	c.counted = Counted{Messages: len(c.Messages), Tokens: tokens}
 }
 
+// CutOff adds what was seen of an answer that the model has not completed.
+func (c *Conversation) CutOff(text string) {
+	c.Messages = append(c.Messages, model.Message{Role: model.Assistant, Text: text})
+}
+
 // Results adds the results of calls.
 func (c *Conversation) Results(m model.Message) { c.Messages = append(c.Messages, m) }
 

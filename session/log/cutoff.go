@@ -44,7 +44,7 @@ func (f *fold) lastText() string {
 	}
 	for _, m := range slices.Backward(f.Messages) {
 		if m.Role == model.Assistant && m.Text != "" {
-			return m.Text
+			return strings.TrimSuffix(m.Text, cutNote)
 		}
 	}
 	return ""

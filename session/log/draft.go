@@ -53,3 +53,26 @@ func (f *fold) complete(at time.Time) {
 		Role: model.Assistant, Text: d.text.String(), Reasoning: d.reasoning,
 	})}
 }
+
+// CutOff returns the text of a model's message that was not completed, as the conversation
+// has it; empty means that people have seen none of it, and it is not in the conversation.
+func CutOff(text string) string {
+	if strings.TrimSpace(text) == "" {
+		return ""
+	}
+	return text + cutNote
+}
+
+const cutNote = "\n\n[The answer was cut off here.]"
+
+// cutOff ends the draft as a message that was not completed.
+func (f *fold) cutOff(at time.Time) {
+	d := f.draft
+	f.draft = nil
+	if d == nil {
+		return
+	}
+	if text := CutOff(d.text.String()); text != "" {
+		f.append(d.id, at, model.Message{Role: model.Assistant, Text: text})
+	}
+}

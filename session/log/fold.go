@@ -174,7 +174,8 @@ func (f *fold) addMessage(entry *messageData, at time.Time) {
 		f.drafted(entry.ID).say(entry)
 		return
 	}
-	f.draft, f.Answer = nil, nil // the conversation continues without the draft
+	f.cutOff(at) // a cancelled turn, or a message that interrupted the model
+	f.Answer = nil
 	if g := f.groups[entry.Answers]; g != nil && g.answer != nil {
 		g.answer.Text = entry.Text
 		return
@@ -265,6 +266,7 @@ func (f *fold) end(ev event.SessionEnd, at time.Time) {
 	if !status.Ended() {
 		status = record.Interrupted
 	}
+	f.cutOff(at)
 	r.Status, r.StopReason, r.Closed = status, ev.StopReason, true
 	if f.over {
 		return
