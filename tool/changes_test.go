@@ -2,6 +2,8 @@ package tool_test
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -50,6 +52,42 @@ func TestWritersBesideEachOther(t *testing.T) {
 	} {
 		if got, failed := call(step.session, step.tool, step.in); failed != (step.fails != "") || !strings.Contains(got, step.fails) {
 			t.Errorf("step %d: %s of %s: %q, want %q", i+1, step.tool, step.session, got, step.fails)
+		}
+	}
+	// A change by anybody else is noticed when the whole content would be replaced.
+	for name, text := range map[string]string{"an editor": "saved\n", "a command": ""} {
+		p.put("a.txt", "seed\n")
+		if got, failed := call("E", "read_file", read); failed {
+			t.Fatal(got)
+		}
+		p.put("a.txt", "seed\n"+text+"more\n")
+		if got, failed := call("E", "write_file", write); !failed || !strings.Contains(got, "a.txt was changed after you had read it, by a command, a person or another program: read it now") {
+			t.Errorf("%s: %s", name, got)
+		}
+		if got, failed := call("E", "edit_file", edit("seed", "root")); failed { // it keeps what else is there
+			t.Errorf("%s: %s", name, got)
+		}
+		if got, failed := call("E", "write_file", write); !failed { // it has not seen that
+			t.Errorf("%s: %s", name, got)
+		}
+		if got, failed := call("E", "read_file", read); failed {
+			t.Fatal(got)
+		}
+		if got, failed := call("E", "edit_file", edit("root", "branch")); failed {
+			t.Errorf("%s: %s", name, got)
+		}
+		if got, failed := call("E", "write_file", write); failed { // it is what the session itself has made of it
+			t.Errorf("%s: %s", name, got)
+		}
+		p.put("a.txt", "x") // the same content again
+		if got, failed := call("E", "write_file", write); failed {
+			t.Errorf("%s: %s", name, got)
+		}
+		if err := os.Remove(filepath.Join(p.dir, "a.txt")); err != nil { // nothing is lost
+			t.Fatal(err)
+		}
+		if got, failed := call("E", "write_file", args{"path": "a.txt", "content": "x"}); failed {
+			t.Errorf("%s: %s", name, got)
 		}
 	}
 	began = time.Now().Add(time.Second) // of a session that began afterwards

@@ -71,11 +71,11 @@ func (ws *Workspace) edit(ctx context.Context, call *Call, a editFileArgs) (Resu
 	if err != nil {
 		return Result{}, err
 	}
-	if err := ws.changes.Check(call.SessionID, call.Began, real); err != nil {
-		return Result{}, err
-	}
 	before, err := ws.readText(call, real)
 	if err != nil {
+		return Result{}, err
+	}
+	if err := ws.changes.CheckEdit(call.SessionID, call.Began, real, Hash(before)); err != nil {
 		return Result{}, err
 	}
 	after, n, lines, err := replaceText(before, a, ws.opts.MaxFileBytes)
@@ -85,7 +85,7 @@ func (ws *Workspace) edit(ctx context.Context, call *Call, a editFileArgs) (Resu
 	if _, err := ws.files.Replace(ctx, real, after); err != nil {
 		return Result{}, err
 	}
-	ws.changes.Wrote(call.SessionID, call.Agent, real)
+	ws.changes.Edited(call.SessionID, call.Agent, real, Hash(before), Hash(after))
 	return Result{
 		Text:   fmt.Sprintf("replaced %s in %s, at %s", termtext.Plural(n, "occurrence"), rootfs.Show(rel), showLines(lines, n)),
 		Meta:   map[string]any{"path": rel, "replaced": n},

@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -49,14 +51,13 @@ func (ws *Workspace) readLines(ctx context.Context, call *Call, a readFileArgs) 
 	if err != nil {
 		return Result{}, err
 	}
-	then := ws.changes.Now()
 	f, info, err := ws.openJudged(call, toolcatalog.ReadFile, real)
 	if err != nil {
 		return Result{}, err
 	}
-	ws.changes.Read(call.SessionID, real, then)
 	defer f.Close()
-	r := &lineReader{r: bufio.NewReaderSize(f, int(min(max(info.Size()+1, binaryHead), 64<<10)))}
+	sum := sha256.New()
+	r := &lineReader{r: bufio.NewReaderSize(io.TeeReader(f, sum), int(min(max(info.Size()+1, binaryHead), 64<<10)))}
 	head, err := r.r.Peek(binaryHead)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return Result{}, rootfs.PathError(rel, err)
@@ -73,6 +74,9 @@ func (ws *Workspace) readLines(ctx context.Context, call *Call, a readFileArgs) 
 	p := page{first: max(a.Offset, 1), limit: a.Limit, counts: info.Size() <= ws.opts.MaxFileBytes}
 	if err := p.read(ctx, r, out); err != nil {
 		return Result{}, rootfs.PathError(rel, err)
+	}
+	if p.counts { // it was read to its end
+		ws.changes.Read(call.SessionID, real, hex.EncodeToString(sum.Sum(nil)))
 	}
 	switch last := p.first + p.shown - 1; {
 	case r.number == 0:

@@ -47,15 +47,16 @@ func (ws *Workspace) writeAll(ctx context.Context, call *Call, a writeFileArgs) 
 	if err := call.judged(toolcatalog.WriteFile, real); err != nil {
 		return Result{}, err
 	}
-	if err := ws.changes.Check(call.SessionID, call.Began, real); err != nil {
+	before := ws.files.Hash(real)
+	if err := ws.changes.CheckReplace(call.SessionID, call.Began, real, before); err != nil {
 		return Result{}, err
 	}
-	before := ws.files.Hash(real)
 	created, err := ws.files.Replace(ctx, real, []byte(a.Content))
 	if err != nil {
 		return Result{}, err
 	}
-	ws.changes.Wrote(call.SessionID, call.Agent, real)
+	after := Hash([]byte(a.Content))
+	ws.changes.Replaced(call.SessionID, call.Agent, real, after)
 	lines := strings.Count(a.Content, "\n")
 	if a.Content != "" && !strings.HasSuffix(a.Content, "\n") {
 		lines++
@@ -67,6 +68,6 @@ func (ws *Workspace) writeAll(ctx context.Context, call *Call, a writeFileArgs) 
 	return Result{
 		Text:   fmt.Sprintf("%s %s: %s, %s", verb, rootfs.Show(rel), termtext.Plural(lines, "line"), termtext.Plural(len(a.Content), "byte")),
 		Meta:   map[string]any{"path": rel, "created": created},
-		Change: &Change{Path: real, Before: before, After: Hash([]byte(a.Content))},
+		Change: &Change{Path: real, Before: before, After: after},
 	}, nil
 }

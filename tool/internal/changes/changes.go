@@ -4,26 +4,26 @@ package changes
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
 	"github.com/agentworker/worker/tool/internal/rootfs"
 )
 
-// Tracker remembers which session wrote a file last, and which sessions have read it
-// since. It only sees the file tools of this process. The zero value is ready to
-// use, and safe for concurrent use.
+// Tracker remembers what sessions have read and written of files, by their content. So it
+// notices a change whoever made it: another session, a command, a person in an editor, or
+// another process. The zero value is ready to use, and safe for concurrent use.
 type Tracker struct {
-	mu    sync.Mutex
-	clock uint64                       // counts reads and writes
-	last  map[string]write             // by the file
-	seen  map[string]map[string]uint64 // by the session and the file: when it read or wrote it last
+	mu   sync.Mutex
+	last map[string]write             // by the file: its last write by a file tool
+	seen map[string]map[string]string // by the session and the file: the hash of what it read or wrote last
 }
 
 type write struct {
-	at             uint64
 	time           time.Time
 	session, agent string
+	hash           string
 }
 
 // With more than maxWritten files, the ones written more than maxWrittenAge ago are
@@ -33,69 +33,91 @@ const (
 	maxWrittenAge = 24 * time.Hour
 )
 
-// Now advances the clock and returns the time by it.
-func (t *Tracker) Now() uint64 {
+// Read notes that a session read a file with this hash.
+func (t *Tracker) Read(sessionID, real, hash string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.clock++
-	return t.clock
+	t.read(sessionID, real, hash)
 }
 
-// Read notes that a session read a file at the time then, by [Tracker.Now].
-func (t *Tracker) Read(sessionID, real string, then uint64) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (t *Tracker) read(sessionID, real, hash string) {
 	if t.seen == nil {
-		t.seen = make(map[string]map[string]uint64)
+		t.seen = make(map[string]map[string]string)
 	}
-	files := t.seen[sessionID]
-	if files == nil {
-		files = make(map[string]uint64)
-		t.seen[sessionID] = files
+	if t.seen[sessionID] == nil {
+		t.seen[sessionID] = make(map[string]string)
 	}
-	files[real] = then
+	t.seen[sessionID][real] = hash
 }
 
-// Check returns an error if another session has written a file since this one read
-// it or, if this one has not read it, since began. The error tells the model to
-// read the file again.
-func (t *Tracker) Check(sessionID string, began time.Time, real string) error {
+// CheckEdit returns an error if the file, whose hash is hash now, is as another session has
+// written it since this one read it or, if this one has not read it, since began. The error tells the
+// model to read the file again.
+func (t *Tracker) CheckEdit(sessionID string, began time.Time, real, hash string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	last, ok := t.last[real]
-	if !ok || last.session == sessionID {
+	if !ok || last.session == sessionID || last.hash != hash {
 		return nil
 	}
 	seen, read := t.seen[sessionID][real]
-	if read && seen > last.at || !read && !last.time.After(began) {
-		return nil
-	}
 	since := "after you had read it"
-	if !read {
+	switch {
+	case read && seen == hash, !read && !last.time.After(began):
+		return nil
+	case !read:
 		since = "while you worked, and you have not read it"
 	}
-	return fmt.Errorf("%s was changed by session %s (%s) at %s, %s: read it now, and make your change to what it has become",
-		rootfs.Show(real), last.session, cmp.Or(last.agent, "a caller"), last.time.Format(time.TimeOnly), since)
+	return fmt.Errorf("%s was changed by session %s (%s) at %s, %s: %s",
+		rootfs.Show(real), last.session, cmp.Or(last.agent, "a caller"), last.time.Format(time.TimeOnly), since, again)
 }
 
-// Wrote notes that a session, which runs the agent, has written a file.
-func (t *Tracker) Wrote(sessionID, agent, real string) {
-	at := t.Now()
-	t.Read(sessionID, real, at)
+// again is what a model is to do about a change that it does not know.
+const again = "read it now, and make your change to what it has become"
+
+// CheckReplace is CheckEdit for a call that replaces the whole content. It also returns an
+// error if anybody else has changed the file since the session read it.
+func (t *Tracker) CheckReplace(sessionID string, began time.Time, real, hash string) error {
+	if err := t.CheckEdit(sessionID, began, real, hash); err != nil || hash == "" {
+		return err
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if seen, read := t.seen[sessionID][real]; read && seen != hash {
+		return fmt.Errorf("%s was changed after you had read it, by a command, a person or another program: %s", rootfs.Show(real), again)
+	}
+	return nil
+}
+
+// Replaced notes that a session, which runs the agent, has replaced the content of a file by
+// one with this hash.
+func (t *Tracker) Replaced(sessionID, agent, real, hash string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.read(sessionID, real, hash)
+	t.wrote(sessionID, agent, real, hash)
+}
+
+// Edited notes that a session has changed a part of a file. It knows the rest of the content
+// only if it knew the whole before.
+func (t *Tracker) Edited(sessionID, agent, real, before, after string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.seen[sessionID][real] == before {
+		t.read(sessionID, real, after)
+	}
+	t.wrote(sessionID, agent, real, after)
+}
+
+func (t *Tracker) wrote(sessionID, agent, real, hash string) {
 	if t.last == nil {
 		t.last = make(map[string]write)
 	}
 	now := time.Now()
 	if len(t.last) >= maxWritten {
-		for name, old := range t.last {
-			if now.Sub(old.time) > maxWrittenAge {
-				delete(t.last, name)
-			}
-		}
+		maps.DeleteFunc(t.last, func(_ string, old write) bool { return now.Sub(old.time) > maxWrittenAge })
 	}
-	t.last[real] = write{at: at, time: now, session: sessionID, agent: agent}
+	t.last[real] = write{now, sessionID, agent, hash}
 }
 
 // Forget drops the reads of a session that has ended.
