@@ -17,19 +17,7 @@ func TestWritersBesideEachOther(t *testing.T) {
 	began := time.Now()
 	call := func(session, name string, in args) (string, bool) {
 		t.Helper()
-		raw, err := json.Marshal(in)
-		if err != nil {
-			t.Fatal(err)
-		}
-		values, err := p.tools[name].Values(raw)
-		if err != nil {
-			t.Fatal(err)
-		}
-		res, err := p.tools[name].Run(t.Context(), &tool.Call{SessionID: session, Agent: "agent " + session, Began: began, Args: raw, Values: values})
-		if err != nil {
-			return err.Error(), true
-		}
-		return res.Text, res.IsError
+		return p.callIn(session, began, name, in)
 	}
 	read, write := args{"path": "a.txt"}, args{"path": "link.txt", "content": "x"}
 	edit := func(from, to string) args { return args{"path": "a.txt", "oldText": from, "newText": to} }
@@ -54,7 +42,23 @@ func TestWritersBesideEachOther(t *testing.T) {
 			t.Errorf("step %d: %s of %s: %q, want %q", i+1, step.tool, step.session, got, step.fails)
 		}
 	}
-	// A change by anybody else is noticed when the whole content would be replaced.
+	began = time.Now().Add(time.Second) // of a session that began afterwards
+	if got, failed := call("D", "write_file", write); failed {
+		t.Errorf("a later session: %s", got)
+	}
+}
+
+// TestChangedByOthers: a change by anybody else is noticed when the whole content would be
+// replaced.
+func TestChangedByOthers(t *testing.T) {
+	p := newPlace(t, nil, map[string]string{"a.txt": "one\n"})
+	began := time.Now()
+	call := func(session, name string, in args) (string, bool) {
+		t.Helper()
+		return p.callIn(session, began, name, in)
+	}
+	read, write := args{"path": "a.txt"}, args{"path": "a.txt", "content": "x"}
+	edit := func(from, to string) args { return args{"path": "a.txt", "oldText": from, "newText": to} }
 	for name, text := range map[string]string{"an editor": "saved\n", "a command": ""} {
 		p.put("a.txt", "seed\n")
 		if got, failed := call("E", "read_file", read); failed {
@@ -90,8 +94,23 @@ func TestWritersBesideEachOther(t *testing.T) {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
-	began = time.Now().Add(time.Second) // of a session that began afterwards
-	if got, failed := call("D", "write_file", write); failed {
-		t.Errorf("a later session: %s", got)
+}
+
+// callIn makes a call of a session that began then. It returns what the model reads, and
+// whether the call has failed.
+func (p *place) callIn(session string, began time.Time, name string, in args) (string, bool) {
+	p.t.Helper()
+	raw, err := json.Marshal(in)
+	if err != nil {
+		p.t.Fatal(err)
 	}
+	values, err := p.tools[name].Values(raw)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	res, err := p.tools[name].Run(p.t.Context(), &tool.Call{SessionID: session, Agent: "agent " + session, Began: began, Args: raw, Values: values})
+	if err != nil {
+		return err.Error(), true
+	}
+	return res.Text, res.IsError
 }
