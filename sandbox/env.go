@@ -28,6 +28,38 @@ var agents = []string{
 	"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy",
 }
 
+// quiet are the variables by which programs neither open an editor, a pager or a prompt,
+// which nobody would answer, nor colour what they print.
+var quiet = []string{
+	"EDITOR=true", "VISUAL=true", "GIT_EDITOR=true", "GIT_SEQUENCE_EDITOR=true",
+	"PAGER=cat", "GIT_PAGER=cat", "MANPAGER=cat", "SYSTEMD_PAGER=cat", "BAT_PAGER=cat", "GH_PAGER=cat", "AWS_PAGER=", "DELTA_PAGER=cat",
+	"GIT_TERMINAL_PROMPT=0", "TERM=dumb",
+}
+
+// quietUnset are further ones, for commands to which the environment says nothing else.
+var quietUnset = []string{"NO_COLOR=1", "CI=true", "DEBIAN_FRONTEND=noninteractive"}
+
+// quieted adds the variables of quiet to env, except for those in keep, and those of
+// quietUnset that it lacks.
+func quieted(env, keep []string) []string {
+	named := func(in []string, name string) bool {
+		return slices.ContainsFunc(in, func(e string) bool { return strings.HasPrefix(e, name+"=") })
+	}
+	for _, e := range quietUnset {
+		if name, _, _ := strings.Cut(e, "="); !named(env, name) {
+			env = append(env, e)
+		}
+	}
+	for _, e := range quiet {
+		name, _, _ := strings.Cut(e, "=")
+		if slices.Contains(keep, name) && named(env, name) {
+			continue
+		}
+		env = append(slices.DeleteFunc(env, func(old string) bool { return strings.HasPrefix(old, name+"=") }), e)
+	}
+	return env
+}
+
 // Environ returns env for a command in a sandbox that runs in dir. It lacks the
 // worker's own settings, keys, passwords and the sockets of agents, and it
 // tells git not to use a bare repository found in a folder. What holds a key is
@@ -45,6 +77,7 @@ func Environ(env []string, rules EnvRules, dir string) []string {
 		}
 		out = append(out, e)
 	}
+	out = quieted(out, rules.Keep)
 	settings := append(gitSettings(env, rules.Keep), [2]string{"safe.bareRepository", "explicit"})
 	settings = append(settings, rules.Git...)
 	for i, kv := range settings {

@@ -49,11 +49,33 @@ func TestEnvironGitSettings(t *testing.T) {
 		"GIT_CONFIG_KEY_1=http.extraheader", "GIT_CONFIG_VALUE_1=AUTHORIZATION: basic eC1hY2Nlc3MtdG9rZW46eHh4eA==",
 		"GIT_CONFIG_KEY_2=d.e", "GIT_CONFIG_VALUE_2=",
 	}, sandbox.EnvRules{}, "/ws")
+	got = withoutQuiet(got)
 	want := []string{
 		"GIT_CONFIG_KEY_0=a.b", "GIT_CONFIG_VALUE_0=c", "GIT_CONFIG_KEY_1=d.e", "GIT_CONFIG_VALUE_1=",
 		"GIT_CONFIG_KEY_2=safe.bareRepository", "GIT_CONFIG_VALUE_2=explicit", "GIT_CONFIG_COUNT=3", "PWD=/ws", "TMPDIR=/tmp",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+// withoutQuiet returns env without the variables that every command gets.
+func withoutQuiet(env []string) []string {
+	every := sandbox.Environ(nil, sandbox.EnvRules{}, "/ws")
+	return slices.DeleteFunc(slices.Clone(env), func(e string) bool {
+		return slices.Contains(every, e) && !strings.HasPrefix(e, "GIT_CONFIG_") && !strings.HasPrefix(e, "PWD=") && !strings.HasPrefix(e, "TMPDIR=")
+	})
+}
+
+// TestEnvironQuiet: no command opens an editor or a pager, whatever the person uses. Keep
+// names what stays; what a person has set for colours and CI stays too.
+func TestEnvironQuiet(t *testing.T) {
+	env := []string{"EDITOR=vim", "PAGER=less", "TERM=xterm-256color", "GIT_EDITOR=code --wait", "CI=false"}
+	got := sandbox.Environ(env, sandbox.EnvRules{Keep: []string{"TERM", "VISUAL"}}, "/ws")
+	for _, want := range []string{"EDITOR=true", "VISUAL=true", "GIT_EDITOR=true", "GIT_SEQUENCE_EDITOR=true", "PAGER=cat", "GIT_PAGER=cat", "MANPAGER=cat",
+		"GIT_TERMINAL_PROMPT=0", "TERM=xterm-256color", "CI=false", "NO_COLOR=1"} {
+		if name, _, _ := strings.Cut(want, "="); !slices.Contains(got, want) || len(slices.DeleteFunc(slices.Clone(got), func(e string) bool { return !strings.HasPrefix(e, name+"=") })) != 1 {
+			t.Errorf("%s is not once in %q", want, got)
+		}
 	}
 }

@@ -29,7 +29,7 @@ func TestTask(t *testing.T) {
 	if res.Err != nil || res.Status != record.Completed || res.XML() != "<task_result agent=\"reviewer\">\nfound it\n</task_result>" {
 		t.Errorf("result %+v\n%s", res, res.XML())
 	}
-	if !strings.HasSuffix(strings.TrimSpace(system), "Be strict.") || !strings.Contains(system, `You are the agent "reviewer". You have been given a task.`) {
+	if !strings.Contains(system, "\n\nBe strict.\n\nEnvironment: workspace ") || !strings.Contains(system, `You are the agent "reviewer". You have been given a task.`) {
 		t.Errorf("system prompt:\n%s", system)
 	}
 	r := res.Record

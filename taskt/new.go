@@ -40,7 +40,7 @@ func New(opts Options) (*Service, error) {
 		log:      log,
 	}
 	s.plans = &planner{
-		agents: opts.Agents, root: opts.Root, text: instructions.NewReader(opts.Root, log), rules: opts.Rules, limits: limits, log: log,
+		agents: opts.Agents, root: opts.Root, shell: opts.Shell, text: instructions.NewReader(opts.Root, log), rules: opts.Rules, limits: limits, log: log,
 		models: opts.AgentModels, efforts: opts.AgentEfforts,
 		tools: slices.Clone(opts.Tools), withTask: s.withTask, planExit: s.planExit,
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/internal/toolcatalog"
@@ -25,6 +26,7 @@ import (
 type planner struct {
 	agents Agents
 	root   string               // the workspace's folder
+	shell  string               // the path of the shell that runs commands
 	text   *instructions.Reader // of the workspace
 	memory *memory.Memory       // nil means there is none
 	rules  []permission.Rule    // at the end of every agent's own
@@ -47,6 +49,7 @@ type planner struct {
 type plan struct {
 	text   *instructions.Text
 	memory *memory.Text
+	today  string
 	spec   session.Spec
 }
 
@@ -66,14 +69,16 @@ func (p *planner) spec(def *agentdefs.Definition, depth int) (session.Spec, erro
 	}
 	made := p.plans[key]
 	p.mu.Unlock()
-	if made != nil && made.text == text && made.memory == remembered {
+	now := time.Now()
+	today := now.Format(time.DateOnly)
+	if made != nil && made.text == text && made.memory == remembered && made.today == today {
 		return made.spec, nil
 	}
-	spec, err := p.newSpec(def, Setting{Root: p.root, Child: depth > 0, Text: text, Memory: remembered}, depth)
+	spec, err := p.newSpec(def, Setting{Root: p.root, Child: depth > 0, Text: text, Memory: remembered, Shell: p.shell, Today: now}, depth)
 	if served, ok := snapshot.Agent(def.Name); err == nil && ok && served == def { // no other caller has another definition
 		p.mu.Lock()
 		if p.snapshot == snapshot {
-			p.plans[key] = &plan{text, remembered, spec}
+			p.plans[key] = &plan{text, remembered, today, spec}
 		}
 		p.mu.Unlock()
 	}
@@ -147,7 +152,7 @@ func (p *planner) toolSet(def *agentdefs.Definition, tools []tool.Tool) (*gate.T
 func (p *planner) moveTo(at *workdir.Dir, def *agentdefs.Definition, spec *session.Spec) (err error) {
 	spec.System = SystemPrompt(def, Setting{
 		Root: at.Paths.Root, Dir: at.Folder, Child: true, Text: instructions.NewReader(at.Paths.Root, p.log).Current(),
-		Memory: p.remembered(def),
+		Memory: p.remembered(def), Shell: p.shell, Today: time.Now(),
 	})
 	spec.ToolSet, err = p.toolSet(def, at.Tools)
 	return err

@@ -34,6 +34,7 @@ type Options struct {
 	Sessions *session.Manager
 	Agents   Agents
 	Root     string      // the workspace's folder, for system prompts
+	Shell    string      // the path of the shell that runs commands, for system prompts; empty means not known
 	Tools    []tool.Tool // the tools that children may be offered, besides task
 
 	// In returns the same tools for sessions whose commands begin in a folder of the

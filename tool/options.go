@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
 	"time"
 
 	"github.com/agentworker/worker/sandbox"
@@ -41,7 +44,7 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	if o.Shell == "" {
-		o.Shell = findShell()
+		o.Shell = DefaultShell()
 	}
 	if o.Env == nil {
 		o.Env = os.Environ()
@@ -64,11 +67,36 @@ func setDefault[T int | int64 | time.Duration](v *T, def T) {
 	}
 }
 
-// findShell returns the path of bash, else of sh, else "".
-func findShell() string {
-	for _, name := range []string{"bash", "sh"} {
-		if p, err := exec.LookPath(name); err == nil {
-			return p
+// DefaultShell returns the path of bash, else of sh, else "". On Windows that is the one of
+// Git for Windows, if it is installed: the bash of PATH is often that of another system (WSL),
+// which sees other files.
+func DefaultShell() string {
+	return shellOf(runtime.GOOS, os.Getenv, exec.LookPath)
+}
+
+// shellOf is DefaultShell for a system.
+func shellOf(goos string, getenv func(string) string, look func(file string) (string, error)) string {
+	names := []string{"bash", "sh"}
+	if goos == "windows" {
+		var git []string
+		if path, err := look("git"); err == nil { // in Git\cmd, Git\bin or Git\mingw64\bin
+			git = append(git, filepath.Dir(filepath.Dir(path)), filepath.Dir(filepath.Dir(filepath.Dir(path))))
+		}
+		for _, v := range []string{"ProgramFiles", "ProgramW6432", "LocalAppData"} {
+			if dir := getenv(v); dir != "" {
+				git = append(git, filepath.Join(dir, "Git"), filepath.Join(dir, "Programs", "Git"))
+			}
+		}
+		var first []string
+		for _, dir := range git {
+			first = append(first, filepath.Join(dir, "bin", "bash.exe"))
+		}
+		names = append(first, names...)
+	}
+	for _, name := range names {
+		path, err := look(name)
+		if err == nil && !(goos == "windows" && strings.Contains(strings.ToLower(path), "system32")) { // WSL's
+			return path
 		}
 	}
 	return ""

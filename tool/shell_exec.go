@@ -121,6 +121,7 @@ func (ws *Workspace) shell(ctx context.Context, call *Call, a shellExecArgs, dir
 	}
 	took := time.Since(began)
 	text, truncated := c.out.Text()
+	text = headtail.Plain(text)
 	meta := map[string]any{"durationMs": took.Milliseconds()}
 	failed := true
 	switch {

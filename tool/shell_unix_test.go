@@ -201,3 +201,31 @@ func TestShellMissing(t *testing.T) {
 		p.fails("shell_exec", args{"command": "true"}, "no such file or directory")
 	}
 }
+
+// TestNothingAsks: commands that open an editor or a pager for a person go on without one, and
+// the model reads what a terminal would show in the end.
+func TestNothingAsks(t *testing.T) {
+	for _, mode := range modes {
+		t.Run(string(mode), func(t *testing.T) {
+			env := []string{"PATH=" + os.Getenv("PATH"), "HOME=/nowhere", "EDITOR=vim", "PAGER=less", "GIT_PAGER=less -R", "TERM=xterm-256color",
+				"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b"}
+			p := newPlace(t, &tool.Options{Env: env, Sandbox: tool.SandboxOptions{Mode: mode}}, map[string]string{"a.txt": "text\n", ".git/HEAD": "ref: refs/heads/main\n", ".git/refs/.keep": "", ".git/objects/.keep": ""})
+			for _, c := range []struct{ command, want string }{
+				{"git add a.txt && git commit; git commit -q -m one", "Aborting commit due to empty commit message."},
+				{"echo more >>a.txt; git commit -q -am two; git commit --amend && git log --oneline", "two\n"},
+				{"git rebase -q -i --root && git log --format=%s", "two\none\n"},
+				{"git checkout -q -b side HEAD~1; echo b >b.txt; git add b.txt; git commit -qm side; git merge --no-ff main && git log -1 --format=%s", "Merge branch 'main' into side\n"},
+				{"git tag -a v1 || echo no message", "no message\n"},
+				{"git -c color.ui=always diff main~1 main --stat", "\n 1 file changed"},
+				{"git -c color.ui=always log -1 --format='%C(red)x%C(reset)'", "x\n(exit"},
+				{`printf '\033[31mred\033[0m\n10%%\r100%%\nX\bY\n'`, "red\n100%\nY\n(exit status 0)"},
+				{"$EDITOR a.txt; $VISUAL a.txt; $PAGER a.txt", "text\nmore\n(exit status 0)"},
+				{`test -t 0 || echo "$TERM $NO_COLOR $CI"`, "dumb 1 true\n"},
+			} {
+				if res := p.call("shell_exec", args{"command": c.command, "timeoutSeconds": 20}); !strings.Contains(res.Text, c.want) {
+					t.Errorf("%s: %q, want %q", c.command, res.Text, c.want)
+				}
+			}
+		})
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -53,6 +54,7 @@ prompt that its model reads.`,
 			p.reportOf(snapshot, d.File)
 			at := taskt.Setting{
 				Root: ws.Root, Child: d.Mode != agentdefs.Primary, Text: instructions.NewReader(ws.Root, p.Logger()).Current(),
+				Shell: p.Shell(), Today: time.Now(),
 			}
 			if d.Memory {
 				at.Memory = memory.New(filepath.Join(ws.StateDir, memory.FileName), p.Logger()).Current()

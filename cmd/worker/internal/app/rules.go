@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -53,11 +54,15 @@ func ownFolders(ws *workspace.Workspace, agentsDirs, policyFiles []string) []per
 	return rules
 }
 
+// Shell returns the path of the shell that runs commands; empty means there is none.
+func (p *Program) Shell() string { return cmp.Or(p.Settings.Shell, tool.DefaultShell()) }
+
 // ToolOptions say how the built-in tools work in a workspace: which of the
 // worker's own folders no command sees, and which none writes.
 func (p *Program) ToolOptions(ws *workspace.Workspace) *tool.Options {
 	folders := slices.Concat(agentdefs.Folders(), p.SharedAgents(ws))
 	return &tool.Options{
+		Shell:   p.Shell(),
 		Env:     p.withoutKeys(),
 		KeepEnv: p.Settings.Sandbox.KeepEnv,
 		Home:    ws.Home,

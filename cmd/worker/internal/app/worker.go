@@ -178,6 +178,7 @@ func (a *Worker) openTasks() error {
 		Sessions:     a.Sessions,
 		Agents:       a.Agents,
 		Root:         ws.Root,
+		Shell:        p.Shell(),
 		Tools:        p.Overrides.tools(tool.Builtin(a.files)),
 		In:           func(dir string) []tool.Tool { return p.Overrides.tools(tool.BuiltinIn(a.files, dir)) },
 		Isolate:      a.isolate,

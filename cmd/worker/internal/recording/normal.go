@@ -38,16 +38,17 @@ func NewNormal(folders map[string]string) *Normal {
 	return &Normal{strings.NewReplacer(words...), strings.NewReplacer(back...)}
 }
 
-// What differs from run to run: our own ids, points in time, and how long something took.
+// What differs from run to run: our own ids, points in time, where it ran, and how long something took.
 var (
 	ids   = regexp.MustCompile(`\b(ses|msg|apr)_[a-z0-9]{16}(?:_results)?\b`)
 	dates = regexp.MustCompile(`\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?`)
+	where = regexp.MustCompile(`(?m)^Environment: workspace .*, today is .*\.$`)
 	times = regexp.MustCompile(`\b\d+(?:\.\d+)?(?:ns|µs|ms|s)\b`)
 )
 
 // Text returns a text without what differs.
 func (n *Normal) Text(text string) string {
-	text = n.folders.Replace(text)
+	text = where.ReplaceAllString(n.folders.Replace(text), "<environment>")
 	text = ids.ReplaceAllString(text, "${1}_*")
 	text = dates.ReplaceAllString(text, "<time>")
 	return times.ReplaceAllString(text, "<duration>")

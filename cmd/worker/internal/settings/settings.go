@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -57,6 +58,8 @@ type Settings struct {
 
 	// BackgroundTimeout is how long a subagent in the background may run.
 	BackgroundTimeout time.Duration
+
+	Shell string // the name or path of the shell that runs commands; empty means the default
 
 	MaxPause time.Duration // how long agents wait for a provider that asks for a pause
 
@@ -124,6 +127,7 @@ func (s *Settings) Register(command *pflag.FlagSet) {
 	from := list(&s.AgentsFrom, "list", "write a list of names, or all", checkSource)
 	flags.StringVar(&s.StateDir, "state-dir", "", "folder for sessions, events and permissions.jsonc (default: $XDG_STATE_HOME/agentworker/<workspace>)")
 	flags.Var(folders(func() string { return strings.Join(s.AgentsDirs, string(os.PathListSeparator)) }, s.addAgentsDir), "agents-dir", "a further folder of agent files, read after the workspace's; can be given more than once")
+	flags.StringVar(&s.Shell, "shell", "", "the shell that runs commands, called as SHELL -c -- COMMAND (default: bash, else sh; on Windows that of Git for Windows)")
 	flags.Var(from, "agents-from", "tools whose folders of agent files are read too, with commas between, or all ("+strings.Join(agentdefs.Sources(), ", ")+")")
 	flags.TextVar(&s.LogLevel, "log-level", s.LogLevel, "debug, info, warn or error")
 
@@ -225,6 +229,15 @@ func (s *Settings) Load(getenv func(string) string) error {
 	} {
 		if (t.value < t.least || t.value > t.most) && !(t.zero && t.value == 0) {
 			return fmt.Errorf("%s %s is not within %s and %s", t.flag, errtext.Duration(t.value), errtext.Duration(t.least), errtext.Duration(t.most))
+		}
+	}
+	if s.Shell != "" {
+		path, err := exec.LookPath(s.Shell)
+		if err == nil {
+			s.Shell, err = filepath.Abs(path)
+		}
+		if err != nil {
+			return fmt.Errorf("shell %q: %w: name a program of PATH, or its path", s.Shell, err)
 		}
 	}
 	if s.ContextWindow != 0 && (s.ContextWindow < 1_000 || s.ContextWindow > 100_000_000) {
