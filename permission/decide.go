@@ -8,7 +8,7 @@ import (
 // Layer names the place a decision comes from.
 type Layer string
 
-// The layers. LayerDefault: no rule matched.
+// The layers. LayerDefault: a default, or no rule matched.
 const (
 	LayerPolicy  Layer = "policy"
 	LayerAgent   Layer = "agent"
@@ -34,6 +34,11 @@ type Layers struct {
 	Static  *Ruleset // permissions.jsonc
 	Runtime *Ruleset // "always" answers of this session
 
+	// Defaults decide, together with the agents' rules, about what no person has said
+	// anything of in Static and Runtime: the stricter of the two counts. nil means that
+	// the agents' rules alone do.
+	Defaults *Ruleset
+
 	// Held says that a sandbox holds commands to the file rules: what a command
 	// may open beyond its redirections and plain operands is not asked about.
 	Held bool
@@ -41,7 +46,7 @@ type Layers struct {
 
 // All returns the rulesets of all layers, in the order in which they decide.
 func (l *Layers) All() []*Ruleset {
-	return slices.Concat(l.Policies, l.Agents, []*Ruleset{l.Static, l.Runtime})
+	return slices.Concat(l.Policies, l.Agents, []*Ruleset{l.Defaults, l.Static, l.Runtime})
 }
 
 // DeniesAll reports whether a policy or an agent's ruleset denies every value of the tool.
@@ -62,10 +67,10 @@ type Decision struct {
 //
 // First come the policies, then the agent layer, each ruleset by itself. If the
 // last matching rule in one of them denies a value, it is denied, and nothing
-// changes that. Then, for each agent ruleset, that one, the static and the
-// runtime rules together, in this order: the last match counts, and no match is
-// Ask. Of all values and agent rulesets the most restrictive outcome wins; of
-// equals the first.
+// changes that. Then come the runtime and the static rules, in this order: what a
+// person has said. Where none of them matches, the most restrictive of the
+// agents' rules and the default decides; no match is Ask. Of all values the most
+// restrictive outcome wins; of equals the first.
 //
 // A call without values is asked about.
 func (l *Layers) Decide(values []Value) Decision {
@@ -174,7 +179,8 @@ func (l *Layers) policy(v *Value) Decision {
 	return worst
 }
 
-// combined decides about v by agent, static and runtime rules together.
+// combined decides about v by what people have said, else by the agents' rules and the
+// defaults.
 func (l *Layers) combined(v *Value) Decision {
 	if c := l.Runtime.last(v); c != nil {
 		return c.decision(v, LayerRuntime)
@@ -182,19 +188,30 @@ func (l *Layers) combined(v *Value) Decision {
 	if c := l.Static.last(v); c != nil {
 		return c.decision(v, LayerStatic)
 	}
-	worst := Decision{Action: Ask, Layer: LayerDefault}
-	any := false
+	unsaid := Decision{Action: Ask, Layer: LayerDefault}
+	worst, any := unsaid, false
 	for _, a := range l.Agents {
-		if a == nil {
-			continue
-		}
-		d := Decision{Action: Ask, Layer: LayerDefault}
-		if c := a.last(v); c != nil {
+		var d Decision
+		switch c := a.last(v); {
+		case c != nil:
 			d = c.decision(v, LayerAgent)
+		case a == nil, l.Defaults != nil: // it says nothing
+			continue
+		default:
+			d = unsaid
 		}
 		if !any || d.Action > worst.Action {
 			worst, any = d, true
 		}
+	}
+	if l.Defaults == nil {
+		return worst
+	}
+	if c := l.Defaults.last(v); c != nil {
+		unsaid = c.decision(v, LayerDefault)
+	}
+	if !any || unsaid.Action > worst.Action {
+		return unsaid
 	}
 	return worst
 }
@@ -229,12 +246,17 @@ func (l *Layers) suspect(v *Value) Decision {
 			return Decision{Action: Ask, Layer: LayerAgent, Rule: &c.Rule}
 		}
 	}
-	c, covered := l.Runtime.mayDeny(v)
-	if c != nil {
-		return Decision{Action: Ask, Layer: LayerRuntime, Rule: &c.Rule}
-	}
-	if c, _ := l.Static.mayDeny(v); c != nil && !covered {
-		return Decision{Action: Ask, Layer: LayerStatic, Rule: &c.Rule}
+	for _, by := range []struct {
+		layer Layer
+		rules *Ruleset
+	}{{LayerRuntime, l.Runtime}, {LayerStatic, l.Static}, {LayerDefault, l.Defaults}} {
+		c, covered := by.rules.mayDeny(v)
+		if c != nil {
+			return Decision{Action: Ask, Layer: by.layer, Rule: &c.Rule}
+		}
+		if covered {
+			break
+		}
 	}
 	return Decision{}
 }
@@ -274,6 +296,8 @@ func (d Decision) Reason() string {
 	switch {
 	case d.Action == Deny && d.Layer == LayerAgent:
 		reason += " It is a rule of the agent: nobody can approve the call."
+	case d.Action == Deny && d.Layer == LayerDefault:
+		reason += " It is a default, which a rule in permissions.jsonc lifts."
 	case d.Action == Deny && d.Layer == LayerPolicy:
 		reason += " It is a rule of the policy of this machine: nobody can approve the call."
 	}

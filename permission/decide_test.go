@@ -300,7 +300,7 @@ func benchRules(b *testing.B, n int) *Ruleset {
 func BenchmarkDecide(b *testing.B) {
 	for _, n := range []int{10, 30, 100, 1000} {
 		b.Run(fmt.Sprintf("rules=%d", n), func(b *testing.B) {
-			l := Layers{Agents: []*Ruleset{SeedRules()}, Static: benchRules(b, n)}
+			l := Layers{Agents: []*Ruleset{Defaults()}, Static: benchRules(b, n)}
 			values := []Value{{Tool: "read_file", Text: "internal/server/handler.go", Abs: "/home/u/ws/internal/server/handler.go"}}
 			b.ReportAllocs()
 			for b.Loop() {
@@ -313,7 +313,7 @@ func BenchmarkDecide(b *testing.B) {
 }
 
 func TestDecideAllocatesNothing(t *testing.T) {
-	l := Layers{Agents: []*Ruleset{SeedRules()}, Static: SeedRules()}
+	l := Layers{Agents: []*Ruleset{Defaults()}, Static: Defaults()}
 	for _, text := range []string{"src/main.go", "a/.env"} {
 		values := []Value{{Tool: "read_file", Text: text, Abs: "/ws/" + text}}
 		if n := testing.AllocsPerRun(100, func() { l.Decide(values) }); n != 0 {

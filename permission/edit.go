@@ -12,7 +12,8 @@ import (
 
 // allowJSON returns the text of a permission file with rules added that allow
 // the patterns of tool. They win over all others, except for rules that deny a
-// part of them: the new rules go before these. The old text stays byte by byte.
+// part of them: the new rules go before these. Defaults that deny a part are
+// added behind. The old text stays byte by byte.
 // Only two things change to make room: a comma is added, or an action becomes
 // the pattern "*".
 func allowJSON(data []byte, file, tool string, patterns []string) ([]byte, error) {
@@ -33,10 +34,16 @@ func allowJSON(data []byte, file, tool string, patterns []string) ([]byte, error
 	e.indent = e.indentOf(&root)
 	for _, pattern := range patterns {
 		lifted, err := rules.Lifted(tool, pattern)
-		if err == nil && len(lifted) > 0 {
+		defaults, derr := Defaults().Lifted(tool, pattern)
+		if err = errors.Join(err, derr); err == nil && len(lifted) > 0 {
 			err = e.allowBefore(&root, tool, pattern, lifted[0])
 		} else if err == nil {
-			err = e.allow(&root, tool, pattern)
+			err = e.put(&root, tool, pattern, Allow)
+		}
+		for _, deny := range defaults {
+			if err == nil && !slices.ContainsFunc(lifted, func(r Rule) bool { return r.Pattern == deny.Pattern }) {
+				err = e.put(&root, tool, deny.Pattern, Deny)
+			}
 		}
 		if err != nil {
 			return nil, err
@@ -55,24 +62,25 @@ type editor struct {
 	indent  string // of the members of the root
 }
 
-// allow adds one rule.
-func (e editor) allow(root *hujson.Value, tool, pattern string) error {
+// put adds one rule at the end.
+func (e editor) put(root *hujson.Value, tool, pattern string, as Action) error {
+	word := hujson.String(as.String())
 	last, exact, behind, err := lastAbout(root, tool)
 	if err != nil {
 		return err
 	}
 	if last == nil || !exact || behind {
 		rules := hujson.Value{Value: &hujson.Object{AfterExtra: hujson.Extra(e.newline + e.indent)}}
-		e.add(&rules, e.indent+e.indent, pattern, hujson.Value{Value: hujson.String("allow")})
+		e.add(&rules, e.indent+e.indent, pattern, hujson.Value{Value: word})
 		if _, ok := root.Value.(*hujson.Array); ok {
 			rules = hujson.Value{Value: &hujson.Array{}}
-			e.add(&rules, "", pattern, hujson.Value{Value: hujson.String("allow")})
+			e.add(&rules, "", pattern, hujson.Value{Value: word})
 		}
 		e.add(root, e.indent, glob.Quote(tool), rules)
 		return nil
 	}
 	if action, ok := last.Value.(hujson.Literal); ok {
-		if action.String() == "allow" {
+		if action.String() == as.String() {
 			return nil
 		}
 		rules := hujson.Value{Value: &hujson.Object{AfterExtra: hujson.Extra(e.newline + e.indent)}}
@@ -80,8 +88,8 @@ func (e editor) allow(root *hujson.Value, tool, pattern string) error {
 		e.trailingComma(root, &rules)
 		last.Value = rules.Value
 	}
-	if !allowedAtEnd(last, pattern) {
-		e.add(last, e.indent+e.indent, pattern, hujson.Value{Value: hujson.String("allow")})
+	if !saidAtEnd(last, pattern, as) {
+		e.add(last, e.indent+e.indent, pattern, hujson.Value{Value: word})
 	}
 	return nil
 }
@@ -213,12 +221,12 @@ func entries(v *hujson.Value) func(yield func(string, *hujson.Value) bool) {
 	}
 }
 
-// allowedAtEnd reports whether the list allows pattern with nothing but allow
+// saidAtEnd reports whether the list says this of the pattern with nothing else
 // after it.
-func allowedAtEnd(list *hujson.Value, pattern string) bool {
+func saidAtEnd(list *hujson.Value, pattern string, as Action) bool {
 	found := false
 	for name, action := range entries(list) {
-		if action.Value.(hujson.Literal).String() != "allow" {
+		if action.Value.(hujson.Literal).String() != as.String() {
 			found = false
 		} else if name == pattern {
 			found = true

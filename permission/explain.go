@@ -61,6 +61,7 @@ func (l *Layers) matches(v *Value, winner *Rule) []Match {
 	for i, r := range l.Agents {
 		add(LayerAgent, i, r)
 	}
+	add(LayerDefault, 0, l.Defaults)
 	add(LayerStatic, 0, l.Static)
 	add(LayerRuntime, 0, l.Runtime)
 	return all

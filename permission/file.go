@@ -30,8 +30,8 @@ type File struct {
 	settled bool // info was old when read: the same info means the same text
 }
 
-// OpenFile opens the file at path. A missing one is created with the rules of
-// [SeedRules] (mode 0600, its folder 0700). home is what "~/" means; "" is the
+// OpenFile opens the file at path. A missing one is created with comments alone
+// (mode 0600, its folder 0700). home is what "~/" means; "" is the
 // user's home folder. A broken file is a [*SyntaxError].
 func OpenFile(path, home string) (*File, error) {
 	f := &File{path: path, home: home}
@@ -45,17 +45,17 @@ func OpenFile(path, home string) (*File, error) {
 }
 
 // ReadFile returns the rules that [OpenFile] would begin with, and writes
-// nothing: those of [SeedRules] if the file does not exist.
+// nothing: none if the file does not exist.
 func ReadFile(path, home string) (rules *Ruleset, exists bool, err error) {
 	f := &File{path: path, home: home}
 	rules, err = f.Rules()
 	if errors.Is(err, fs.ErrNotExist) {
-		return SeedRules(), false, nil
+		return nil, false, nil
 	}
 	return rules, true, err
 }
 
-// create writes the seed if there is no file, never over one.
+// create writes a file of comments if there is no file, never over one.
 func (f *File) create() error {
 	if _, err := os.Stat(f.path); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -63,7 +63,7 @@ func (f *File) create() error {
 	if err := os.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {
 		return err
 	}
-	if err := atomicfile.Create(f.path, seedText, 0o600); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := atomicfile.Create(f.path, newText, 0o600); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	return nil

@@ -62,32 +62,8 @@ func TestSeed(t *testing.T) {
 		t.Errorf("mode: %v, %v, want 0600", info, err)
 	}
 	rules, err := f.Rules()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct {
-		tool, text string
-		want       Action
-	}{
-		{"read_file", "src/main.go", Allow},
-		{"read_file", ".env", Deny},
-		{"read_file", "a/.env.local", Deny},
-		{"read_file", "conf/credentials.json", Deny},
-		{"read_file", ".env.example", Allow},
-		{"write_file", "src/main.go", Allow},
-		{"write_file", ".env.local", Deny},
-		{"edit_file", ".env", Deny},
-		{"grep", "x", Allow},
-		{"task", "explore", Allow},
-		{"skill", "x", Ask},
-		{"shell_exec", "ls", Ask},
-		{"anything", "x", Ask},
-	} {
-		for name, r := range map[string]*Ruleset{"file": rules, "SeedRules": SeedRules()} {
-			if got := decideWith(r, c.tool, c.text); got != c.want {
-				t.Errorf("%s: %s %q: got %v, want %v", name, c.tool, c.text, got, c.want)
-			}
-		}
+	if err != nil || rules.Len() != 0 {
+		t.Errorf("a new file has %d rules, %v; want comments alone", rules.Len(), err)
 	}
 }
 
@@ -106,7 +82,7 @@ func TestFileAllow(t *testing.T) {
 		}
 	}
 	text, _ := os.ReadFile(path)
-	if !strings.Contains(string(text), "// Files: all but those") {
+	if !strings.Contains(string(text), "// What you decide about") {
 		t.Errorf("the comments are gone:\n%s", text)
 	}
 	if err := f.Allow("shell_exec", []string{"[z-a]"}); err == nil {
@@ -270,7 +246,7 @@ func TestFileAllowByProcesses(t *testing.T) {
 			}
 		}
 	}
-	if text, err := os.ReadFile(path); err != nil || !strings.Contains(string(text), "// Files: all but those") {
+	if text, err := os.ReadFile(path); err != nil || !strings.Contains(string(text), "// What you decide about") {
 		t.Errorf("the comments are gone (%v):\n%s", err, text)
 	}
 }
@@ -278,7 +254,7 @@ func TestFileAllowByProcesses(t *testing.T) {
 // Whatever the file, an edit leaves it readable, allows what it says, and
 // changes nothing about anything else.
 func FuzzAllow(f *testing.F) {
-	f.Add(string(seedText), "shell_exec", "git *")
+	f.Add(string(DefaultsText), "shell_exec", "git *")
 	f.Add(`{"a":"ask"/* x */,}`, "a", "b")
 	f.Add("[[\"a\",[[\"b\",\"deny\"]]] // c\n]", "a", "b")
 	f.Add("{\n// only\n}", "t", "x")

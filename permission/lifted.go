@@ -18,6 +18,8 @@ func (r *Ruleset) Lifted(tool, pattern string) ([]Rule, error) {
 		return nil, err
 	}
 	begin := g.Prefix()
+	text := strings.ReplaceAll(pattern, `\`, "")
+	literal := glob.Quote(text) == pattern // it matches text alone
 	var lifted []Rule
 	for _, c := range r.of(tool) {
 		other := c.pattern.Prefix()
@@ -26,6 +28,7 @@ func (r *Ruleset) Lifted(tool, pattern string) ([]Rule, error) {
 			if c.matches(&Value{Tool: tool, Text: begin + anyText}) && c.matches(&Value{Tool: tool, Text: begin}) { // it is about all of them
 				lifted = nil
 			}
+		case literal && !c.absolute && !c.matches(&Value{Tool: tool, Text: text}):
 		case strings.HasPrefix(begin, other) || strings.HasPrefix(other, begin):
 			lifted = append(lifted, c.Rule)
 		}

@@ -30,7 +30,7 @@ func TestLint(t *testing.T) {
 			t.Errorf("%s: %v, want one with %q", c.rules, findings, c.want)
 		}
 	}
-	if findings := Lint(SeedRules(), append(tools, "glob", "grep", "list_dir", "task", "skill", "network")); len(findings) > 0 {
+	if findings := Lint(Defaults(), append(tools, "glob", "grep", "list_dir", "task", "skill", "network")); len(findings) > 0 {
 		t.Errorf("the default rules: %v", findings)
 	}
 }

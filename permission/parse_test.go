@@ -124,7 +124,7 @@ func FuzzParseYAML(f *testing.F) {
 
 // What can be read in one form means the same in the other.
 func FuzzParseJSON(f *testing.F) {
-	f.Add(string(seedText))
+	f.Add(string(DefaultsText))
 	f.Add(`[["a",[["x","deny"]]],["b","ask"]]`)
 	f.Fuzz(func(t *testing.T, text string) {
 		r, err := ParseJSON([]byte(text), "f", nil)

@@ -129,6 +129,7 @@ func NewProfile(in Input) *Profile {
 	for _, a := range p.layers.Agents {
 		add(permission.LayerAgent, a)
 	}
+	add(permission.LayerDefault, in.Layers.Defaults)
 	add(permission.LayerStatic, in.Layers.Static)
 	add(permission.LayerRuntime, in.Layers.Runtime)
 	p.Readable = p.mayAllow(readTool)

@@ -59,7 +59,7 @@ func TestAudit(t *testing.T) {
 		got = append(got, strings.Join([]string{string(r.Kind), r.ToolCallID, r.Tool, value, r.Action, string(r.Layer), r.Source, r.Outcome, r.By, strings.Join(r.Always, "+")}, "|"))
 	}
 	want := []string{
-		"answer|3|touch|touch perhaps|ask|default||approved|somebody|perhaps",
+		"answer|3|touch|touch perhaps|ask|default|built in:7|approved|somebody|perhaps",
 		"decision|1|touch|touch free|allow|static|rules:1|allowed||",
 		"decision|2|touch|touch never|deny|static|rules:1|denied||",
 		"decision|4|touch||deny|default||denied||",

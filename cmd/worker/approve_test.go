@@ -80,7 +80,7 @@ func TestApproveOnTerminal(t *testing.T) {
 		t.Errorf("%d questions, want 4: the third echo has been allowed for good", n)
 	}
 	rules, err := os.ReadFile(filepath.Join(state, "permissions.jsonc"))
-	if err != nil || !strings.Contains(string(rules), `"echo *": "allow"`) || !strings.Contains(string(rules), "// Commands.") {
+	if err != nil || !strings.Contains(string(rules), `"echo *": "allow"`) || !strings.Contains(string(rules), "// What you decide") {
 		t.Errorf("permissions.jsonc: %v\n%s", err, rules)
 	}
 }

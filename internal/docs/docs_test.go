@@ -183,7 +183,7 @@ func TestDefaults(t *testing.T) {
 		}
 		return all
 	}
-	if got, want := text(shown), text(permission.SeedRules()); !slices.Equal(got, want) {
+	if got, want := text(shown), text(permission.Defaults()); !slices.Equal(got, want) {
 		t.Errorf("the reference shows %q, want %q", got, want)
 	}
 }

@@ -7,10 +7,10 @@ import (
 	"github.com/agentworker/worker/permission"
 )
 
-// TestDefaults holds the table against permission/seed.jsonc.
+// TestDefaults holds the table against permission/defaults.jsonc.
 func TestDefaults(t *testing.T) {
 	seeded := map[string]string{}
-	for r := range permission.SeedRules().Rules() {
+	for r := range permission.Defaults().Rules() {
 		if r.Pattern == "*" && r.Tool != "*" {
 			seeded[r.Tool] = r.Action.String()
 		}

@@ -15,7 +15,7 @@ func (l *Layers) AlwaysPatterns(name string, values []permission.Value) []string
 		return nil
 	}
 	patterns := shell.AlwaysPatterns(name, values)
-	rules, err := allowRules(l.Static, name, patterns)
+	rules, err := allowRules(l.Static, l.Defaults, name, patterns)
 	if err != nil {
 		return nil
 	}
@@ -31,17 +31,19 @@ func (l *Layers) AlwaysPatterns(name string, values []permission.Value) []string
 	return patterns
 }
 
-// allowRules are the runtime rules of "always". After them come the user's rules that deny a
-// part of what they allow: an answer lifts no deny.
-func allowRules(static *permission.Ruleset, name string, patterns []string) ([]permission.Rule, error) {
+// allowRules are the runtime rules of "always". After them come the defaults and the user's
+// rules that deny a part of what they allow: an answer lifts no deny.
+func allowRules(static, defaults *permission.Ruleset, name string, patterns []string) ([]permission.Rule, error) {
 	var rules, denies []permission.Rule
 	for _, p := range AlwaysRules(patterns) {
 		rules = append(rules, permission.Rule{Tool: name, Pattern: p, Action: permission.Allow, Source: permission.Source{File: "runtime"}})
-		lifted, err := static.Lifted(name, p)
-		if err != nil {
-			return nil, err
+		for _, rules := range []*permission.Ruleset{defaults, static} {
+			lifted, err := rules.Lifted(name, p)
+			if err != nil {
+				return nil, err
+			}
+			denies = append(denies, lifted...)
 		}
-		denies = append(denies, lifted...)
 	}
 	return append(rules, denies...), nil
 }

@@ -13,7 +13,7 @@ func TestAlwaysRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rules, err := allowRules(static, "shell_exec", []string{"git *"})
+	rules, err := allowRules(static, nil, "shell_exec", []string{"git *"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -94,7 +94,7 @@ func (p *Policy) Layers(r *Rules, who permission.Who, sessionID string, t tool.T
 	}
 	p.logFault(err)
 	r.mu.Lock()
-	l := &Layers{Layers: permission.Layers{Policies: above.Rules(who), Agents: r.agents, Static: static.For(who), Runtime: r.runtime.For(who)}, lasting: above.Lasting(), second: above.SecondPerson(who), Policy: above.Hash()}
+	l := &Layers{Layers: permission.Layers{Policies: above.Rules(who), Agents: r.agents, Static: static.For(who), Runtime: r.runtime.For(who), Defaults: permission.Defaults()}, lasting: above.Lasting(), second: above.SecondPerson(who), Policy: above.Hash()}
 	r.mu.Unlock()
 	if sandboxed, ok := t.(tool.Sandboxed); ok {
 		l.sandboxed = true
@@ -161,7 +161,7 @@ func (p *Policy) AllowAlways(r *Rules, name string, patterns []string) error {
 	if static == nil && err != nil {
 		return err
 	}
-	rules, err := allowRules(static, name, patterns)
+	rules, err := allowRules(static, permission.Defaults(), name, patterns)
 	if err != nil {
 		return err
 	}

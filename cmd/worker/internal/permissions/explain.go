@@ -196,8 +196,10 @@ func (p commands) explainLayers(ws *workspace.Workspace, opts explainOptions, sn
 		return nil, nil, err
 	}
 	if !exists {
-		from += " (not made yet: the defaults)"
+		from += " (not made yet)"
 	}
+	layers.Defaults = permission.Defaults()
+	doc.Layers = append(doc.Layers, layerDocument{Layer: permission.LayerDefault, Source: "built in", Rules: layers.Defaults.Len()})
 	layers.Static = static.For(who)
 	doc.Layers = append(doc.Layers, layerDocument{Layer: permission.LayerStatic, Source: from, Rules: layers.Static.Len()},
 		layerDocument{Layer: permission.LayerRuntime, Source: "none in a new session"})
