@@ -10,11 +10,12 @@ type Layer string
 
 // The layers. LayerDefault: a default, or no rule matched.
 const (
-	LayerPolicy  Layer = "policy"
-	LayerAgent   Layer = "agent"
-	LayerStatic  Layer = "static"
-	LayerRuntime Layer = "runtime"
-	LayerDefault Layer = "default"
+	LayerPolicy     Layer = "policy"
+	LayerAgent      Layer = "agent"
+	LayerRepository Layer = "repository"
+	LayerStatic     Layer = "static"
+	LayerRuntime    Layer = "runtime"
+	LayerDefault    Layer = "default"
 )
 
 // Layers holds the rules that decide about the calls of one session.
@@ -31,7 +32,13 @@ type Layers struct {
 	// empty means the agent layer is left out.
 	Agents []*Ruleset
 
-	Static  *Ruleset // permissions.jsonc
+	// Repository are the rules in the repository itself. Trusted says that a person
+	// has accepted them: then they count like Static ones, before these. Else they
+	// only narrow: what they allow does not count.
+	Repository *Ruleset
+	Trusted    bool
+
+	Static  *Ruleset // permissions.jsonc, and what a person has said at the start of the process
 	Runtime *Ruleset // "always" answers of this session
 
 	// Defaults decide, together with the agents' rules, about what no person has said
@@ -46,7 +53,7 @@ type Layers struct {
 
 // All returns the rulesets of all layers, in the order in which they decide.
 func (l *Layers) All() []*Ruleset {
-	return slices.Concat(l.Policies, l.Agents, []*Ruleset{l.Defaults, l.Static, l.Runtime})
+	return slices.Concat(l.Policies, l.Agents, []*Ruleset{l.Defaults, l.Repository, l.Static, l.Runtime})
 }
 
 // DeniesAll reports whether a policy or an agent's ruleset denies every value of the tool.
@@ -67,9 +74,10 @@ type Decision struct {
 //
 // First come the policies, then the agent layer, each ruleset by itself. If the
 // last matching rule in one of them denies a value, it is denied, and nothing
-// changes that. Then come the runtime and the static rules, in this order: what a
-// person has said. Where none of them matches, the most restrictive of the
-// agents' rules and the default decides; no match is Ask. Of all values the most
+// changes that. Then come the runtime, the static and the trusted rules of the
+// repository, in this order: what a person has said. Where none of them matches, the
+// most restrictive of the agents' rules, the repository's and the default
+// decides; no match is Ask. Of all values the most
 // restrictive outcome wins; of equals the first.
 //
 // A call without values is asked about.
@@ -188,6 +196,20 @@ func (l *Layers) combined(v *Value) Decision {
 	if c := l.Static.last(v); c != nil {
 		return c.decision(v, LayerStatic)
 	}
+	repository := Decision{}
+	if c := l.Repository.last(v); c != nil {
+		if repository = c.decision(v, LayerRepository); l.Trusted {
+			return repository
+		}
+	}
+	if d := l.unsaid(v); d.Action >= repository.Action || repository.Action == Allow {
+		return d
+	}
+	return repository
+}
+
+// unsaid decides about v by the agents' rules and the defaults.
+func (l *Layers) unsaid(v *Value) Decision {
 	unsaid := Decision{Action: Ask, Layer: LayerDefault}
 	worst, any := unsaid, false
 	for _, a := range l.Agents {
@@ -249,12 +271,12 @@ func (l *Layers) suspect(v *Value) Decision {
 	for _, by := range []struct {
 		layer Layer
 		rules *Ruleset
-	}{{LayerRuntime, l.Runtime}, {LayerStatic, l.Static}, {LayerDefault, l.Defaults}} {
+	}{{LayerRuntime, l.Runtime}, {LayerStatic, l.Static}, {LayerRepository, l.Repository}, {LayerDefault, l.Defaults}} {
 		c, covered := by.rules.mayDeny(v)
 		if c != nil {
 			return Decision{Action: Ask, Layer: by.layer, Rule: &c.Rule}
 		}
-		if covered {
+		if covered && (by.layer != LayerRepository || l.Trusted) {
 			break
 		}
 	}

@@ -62,6 +62,7 @@ func (l *Layers) matches(v *Value, winner *Rule) []Match {
 		add(LayerAgent, i, r)
 	}
 	add(LayerDefault, 0, l.Defaults)
+	add(LayerRepository, 0, l.Repository)
 	add(LayerStatic, 0, l.Static)
 	add(LayerRuntime, 0, l.Runtime)
 	return all

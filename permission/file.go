@@ -21,6 +21,7 @@ import (
 // processes.
 type File struct {
 	path, home string
+	optional   bool // a missing file has no rules
 
 	mu      sync.Mutex
 	rules   *Ruleset // the last good ones
@@ -42,6 +43,17 @@ func OpenFile(path, home string) (*File, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+// Follow returns a file that others make and change, and which may not exist: then its
+// Rules are none. It is never written.
+func Follow(path, home string) *File { return &File{path: path, home: home, optional: true} }
+
+// Text returns what was read last.
+func (f *File) Text() []byte {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.data
 }
 
 // ReadFile returns the rules that [OpenFile] would begin with, and writes
@@ -87,6 +99,10 @@ const settleTime = 2 * time.Second
 
 func (f *File) reload() (*Ruleset, error) {
 	info, err := os.Stat(f.path)
+	if f.optional && errors.Is(err, fs.ErrNotExist) {
+		f.rules, f.data, f.info, f.err = nil, nil, nil, nil
+		return nil, nil
+	}
 	if err != nil {
 		f.info = nil
 		return f.rules, fmt.Errorf("reading permissions: %w", err)

@@ -42,7 +42,7 @@ func TestPolicySays(t *testing.T) {
 			t.Error(d.Reason())
 		}
 	}
-	if !l.DeniesAll("off") || l.DeniesAll("x") || len(l.All()) != 5 {
+	if !l.DeniesAll("off") || l.DeniesAll("x") || len(l.All()) != 6 {
 		t.Error("what it denies as a whole is not known")
 	}
 }

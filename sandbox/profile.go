@@ -130,6 +130,7 @@ func NewProfile(in Input) *Profile {
 		add(permission.LayerAgent, a)
 	}
 	add(permission.LayerDefault, in.Layers.Defaults)
+	add(permission.LayerRepository, in.Layers.Repository)
 	add(permission.LayerStatic, in.Layers.Static)
 	add(permission.LayerRuntime, in.Layers.Runtime)
 	p.Readable = p.mayAllow(readTool)

@@ -19,11 +19,12 @@ import (
 
 // Options configures a [Manager].
 type Options struct {
-	Bus       *eventbus.Bus
-	Workspace permission.Workspace
-	Static    gate.StaticRules
-	RulesFile string        // where Static is stored, for people
-	Policy    *policy.Store // what an administrator forbids; nil means nothing
+	Bus        *eventbus.Bus
+	Workspace  permission.Workspace
+	Static     gate.StaticRules
+	Repository gate.RepositoryRules // nil means none
+	RulesFile  string               // where Static is stored, for people
+	Policy     *policy.Store        // what an administrator forbids; nil means nothing
 
 	// Model returns the model of a name; the empty name is the default's.
 	Model func(name string) (model.Model, error)

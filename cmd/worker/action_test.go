@@ -1,9 +1,20 @@
 package main
 
 import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -18,8 +29,9 @@ type action struct {
 	Runs   struct {
 		Using string
 		Steps []struct {
-			ID, Shell, Run string
-			Env            map[string]string
+			ID, Shell, Run, Uses, If string
+			Env                      map[string]string
+			With                     map[string]string
 		}
 	}
 }
@@ -30,6 +42,9 @@ type action struct {
 func (a *action) play(t *testing.T, dir string, inputs map[string]string) (output string, status int) {
 	t.Helper()
 	for _, step := range a.Runs.Steps {
+		if step.Uses != "" { // of the runner
+			continue
+		}
 		cmd := exec.CommandContext(t.Context(), "bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step.Run)
 		cmd.Dir = dir
 		cmd.Env = append(os.Environ(), "CI=true", "GITHUB_ACTIONS=true", "HOME="+dir, "XDG_STATE_HOME="+dir+"/state",
@@ -61,7 +76,7 @@ func readAction(t *testing.T) action {
 		t.Fatal(err)
 	}
 	var a action
-	if err := yaml.Unmarshal(data, &a); err != nil || a.Runs.Using != "composite" || len(a.Runs.Steps) != 2 {
+	if err := yaml.Unmarshal(data, &a); err != nil || a.Runs.Using != "composite" || len(a.Runs.Steps) != 3 {
 		t.Fatalf("action.yml: %v, %+v", err, a)
 	}
 	return a
@@ -74,11 +89,18 @@ func TestActionInputs(t *testing.T) {
 	input := regexp.MustCompile(`^\$\{\{ (?:inputs\.([a-z]+)|github\.action_path) \}\}$`)
 	used := make(map[string]bool)
 	for _, step := range a.Runs.Steps {
+		if step.Uses != "" {
+			used["cache"] = strings.Contains(step.If, "inputs.cache == 'true'")
+			continue
+		}
 		if strings.Contains(step.Run, "${{") || step.Shell != "bash" {
 			t.Errorf("the step %s has an input in its text, or no shell", step.ID)
 		}
 		for name, value := range step.Env {
 			m := input.FindStringSubmatch(value)
+			if name == "RELEASES" {
+				continue
+			}
 			if m == nil {
 				t.Errorf("%s of the step %s is %q", name, step.ID, value)
 				continue
@@ -150,4 +172,117 @@ func TestAction(t *testing.T) {
 	if output, status = a.play(t, dir, map[string]string{"worker": worker, "run": "$(touch pwned)"}); status != 2 {
 		t.Errorf("another command: exit status %d: %s", status, output)
 	}
+}
+
+// TestActionRules: what a task may do comes from the inputs, and the job is red or green by it.
+func TestActionRules(t *testing.T) {
+	a := readAction(t)
+	worker, err := exec.LookPath("worker")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"script.jsonl": `{"toolCalls": [{"name": "shell_exec", "arguments": {"command": "git diff --stat"}}]}` + "\n" + `{"text": "done"}`,
+		"ci.jsonc":     `{"shell_exec": {"git diff *": "allow"}}`, ".agents/permissions.jsonc": `{"shell_exec": {"git diff *": "allow"}}`,
+	} {
+		file := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tt := range []struct {
+		inputs map[string]string
+		want   int
+	}{
+		{nil, 3},
+		{map[string]string{"allow": "shell_exec:git log *\nshell_exec:git diff *\n"}, 0},
+		{map[string]string{"allow": "shell_exec:git log *"}, 3},
+		{map[string]string{"permissions": "ci.jsonc"}, 0},
+		{map[string]string{"trust": "true"}, 0},
+		{map[string]string{"trust": "yes"}, 3},
+		{map[string]string{"budget": "modelCalls=1", "trust": "true"}, 4},
+		{map[string]string{"allow": "$(touch pwned)"}, 3},
+	} {
+		inputs := map[string]string{"worker": worker, "agent": "general", "prompt": "x", "model": "replay/script.jsonl"}
+		maps.Copy(inputs, tt.inputs)
+		if output, status := a.play(t, dir, inputs); status != tt.want {
+			t.Errorf("%v: exit status %d, want %d: %s", tt.inputs, status, tt.want, output)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "pwned")); err == nil {
+		t.Error("a part of an input was run")
+	}
+}
+
+// TestActionInstall: the action installs a release that is what its checksums say, once.
+func TestActionInstall(t *testing.T) {
+	a := readAction(t)
+	script := "#!/bin/sh\necho installed \"$@\"\n"
+	var archive bytes.Buffer
+	packed := gzip.NewWriter(&archive)
+	entries := tar.NewWriter(packed)
+	header := &tar.Header{Name: "worker", Mode: 0o755, Size: int64(len(script)), Typeflag: tar.TypeReg}
+	_, err := io.WriteString(writeHeader{entries, header}, script)
+	if err := errors.Join(err, entries.Close(), packed.Close()); err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(archive.Bytes())
+	asked := 0
+	release := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked++
+		switch name := path.Base(r.URL.Path); {
+		case name == "checksums.txt" && strings.HasPrefix(r.URL.Path, "/v9.9.9/"):
+			fmt.Fprintf(w, "%s  worker_9.9.9_linux_amd64.tar.gz\n", strings.Repeat("0", 64))
+		case name == "checksums.txt":
+			fmt.Fprintf(w, "%x  worker_1.2.3_linux_amd64.tar.gz\n%x  worker_1.2.3_linux_arm64.tar.gz\n", sum, sum)
+		case strings.HasPrefix(r.URL.Path, "/v0.0.0/"):
+			http.NotFound(w, r)
+		default:
+			_, _ = w.Write(archive.Bytes())
+		}
+	}))
+	defer release.Close()
+	for i := range a.Runs.Steps {
+		if env := a.Runs.Steps[i].Env; env["RELEASES"] != "" {
+			env["RELEASES"] = release.URL
+		}
+	}
+	dir := t.TempDir()
+	for _, tt := range []struct {
+		version string
+		status  int
+		says    string
+	}{
+		{"9.9.9", 1, "is not what checksums.txt of the release says"},
+		{"0.0.0", 22, ""}, // curl's
+		{"1.2.3; touch pwned", 2, "the input version is a number"},
+		{"v1.2.3", 0, ""},
+		{"1.2.3", 0, ""}, // it is there
+	} {
+		before := asked
+		output, status := a.play(t, dir, map[string]string{"version": tt.version, "agent": "x", "prompt": "y"})
+		if status != tt.status || !strings.Contains(output, tt.says) {
+			t.Errorf("%s: exit status %d, want %d: %s", tt.version, status, tt.status, output)
+		}
+		if tt.version == "1.2.3" && asked != before {
+			t.Error("what is installed was fetched again")
+		}
+	}
+	if result, err := os.ReadFile(filepath.Join(dir, "temp/agentworker/result.json")); err != nil || !strings.HasPrefix(string(result), "installed task --ci") {
+		t.Errorf("the program that ran: %q, %v", result, err)
+	}
+}
+
+// writeHeader writes an entry of an archive.
+type writeHeader struct {
+	to     *tar.Writer
+	header *tar.Header
+}
+
+func (w writeHeader) Write(p []byte) (int, error) {
+	if err := w.to.WriteHeader(w.header); err != nil {
+		return 0, err
+	}
+	return w.to.Write(p)
 }

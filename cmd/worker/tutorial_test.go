@@ -28,9 +28,34 @@ import (
 // id in the run.
 func TestTutorial(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "tutorial.md"))
+	r := follow(t, "tutorial.md", "")
+	for _, s := range r.open {
+		s.types(keyCtrlC)
+		s.ended(0)
+	}
+	if r.commands < 10 || r.files < 5 || r.calls != 1 {
+		t.Errorf("%d commands, %d files and %d calls were found, want all", r.commands, r.files, r.calls)
+	}
+}
+
+// TestCIPage follows the section of the page about CI from an empty folder to a green job.
+func TestCIPage(t *testing.T) {
+	t.Parallel()
+	if r := follow(t, filepath.Join("guide", "ci.md"), "## From an empty repository to a green job\n"); r.commands != 3 || r.files != 3 {
+		t.Errorf("%d commands and %d files were found, want all", r.commands, r.files)
+	}
+}
+
+// follow does what a page says, from a heading on; empty means from its beginning.
+func follow(t *testing.T, name, heading string) *reader {
+	t.Helper()
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", name))
 	if err != nil {
 		t.Fatal(err)
+	}
+	_, text, found := strings.Cut(string(page), heading)
+	if !found {
+		t.Fatalf("%s has no %q", name, heading)
 	}
 	base := t.TempDir()
 	dir := filepath.Join(base, "shop")
@@ -40,16 +65,10 @@ func TestTutorial(t *testing.T) {
 		}
 	}
 	r := &reader{t: t, dir: dir, env: environOf(base), names: make(map[string]string)}
-	for _, m := range regexp.MustCompile("(?ms)^([^\n]*)\n\n```([a-z]+)\n(.*?)^```$").FindAllStringSubmatch(string(page), -1) {
+	for _, m := range regexp.MustCompile("(?ms)^([^\n]*)\n\n```([a-z]+)\n(.*?)^```$").FindAllStringSubmatch(text, -1) {
 		r.block(m[1], m[2], m[3])
 	}
-	for _, s := range r.open {
-		s.types(keyCtrlC)
-		s.ended(0)
-	}
-	if r.commands < 10 || r.files < 5 || r.calls != 1 {
-		t.Errorf("%d commands, %d files and %d calls were found, want all", r.commands, r.files, r.calls)
-	}
+	return r
 }
 
 // reader is somebody who follows the page.

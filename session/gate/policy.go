@@ -23,13 +23,21 @@ type StaticRules interface {
 	Allow(tool string, patterns []string) error
 }
 
+// RepositoryRules are the rules that a repository has for itself.
+type RepositoryRules interface {
+	// Rules returns the rules in force, and whether a person trusts them. With an error
+	// they are the last good ones; nil and an error deny every call.
+	Rules() (rules *permission.Ruleset, trusted bool, err error)
+}
+
 // Policy has the rules of a process: those of its administrator and of its user. Calls that
 // wait learn of their changes. It is safe for concurrent use; its fields do not change.
 type Policy struct {
-	Static StaticRules
-	File   string        // the file of Static, for people
-	Above  *policy.Store // what an administrator forbids; nil means nothing
-	Log    *slog.Logger
+	Static     StaticRules
+	Repository RepositoryRules // nil means none
+	File       string          // the file of Static, for people
+	Above      *policy.Store   // what an administrator forbids; nil means nothing
+	Log        *slog.Logger
 
 	rechecks rechecks
 	mu       sync.Mutex
@@ -92,9 +100,18 @@ func (p *Policy) Layers(r *Rules, who permission.Who, sessionID string, t tool.T
 	if static == nil && err != nil {
 		return nil, err
 	}
+	var repository *permission.Ruleset
+	trusted := false
+	if p.Repository != nil {
+		var wrong error
+		if repository, trusted, wrong = p.Repository.Rules(); wrong != nil && repository == nil {
+			return nil, wrong
+		}
+		err = errors.Join(err, wrong)
+	}
 	p.logFault(err)
 	r.mu.Lock()
-	l := &Layers{Layers: permission.Layers{Policies: above.Rules(who), Agents: r.agents, Static: static.For(who), Runtime: r.runtime.For(who), Defaults: permission.Defaults()}, lasting: above.Lasting(), second: above.SecondPerson(who), Policy: above.Hash()}
+	l := &Layers{Layers: permission.Layers{Policies: above.Rules(who), Agents: r.agents, Static: static.For(who), Runtime: r.runtime.For(who), Repository: repository.For(who), Trusted: trusted, Defaults: permission.Defaults()}, lasting: above.Lasting(), second: above.SecondPerson(who), Policy: above.Hash()}
 	r.mu.Unlock()
 	if sandboxed, ok := t.(tool.Sandboxed); ok {
 		l.sandboxed = true

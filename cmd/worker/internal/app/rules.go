@@ -50,6 +50,7 @@ func ownFolders(ws *workspace.Workspace, agentsDirs, policyFiles []string) []per
 	deny("git's own folder", []string{".git", ".git/**", "**/.git", "**/.git/**"}, toolcatalog.Writers...)
 	deny("the agent files of --agents-dir", below(agentsDirs...), toolcatalog.Writers...)
 	deny("the policy", below(policyFiles...), toolcatalog.Writers...)
+	deny("the repository's own rules", below(RepositoryFile(ws)), toolcatalog.Writers...)
 	deny("the worker's own folders", below(ws.StateDir, ws.StateHome, ws.ConfigDir), "*")
 	return rules
 }
@@ -75,7 +76,7 @@ func (p *Program) ToolOptions(ws *workspace.Workspace) *tool.Options {
 		Sandbox: tool.SandboxOptions{
 			Mode:      p.Settings.Sandbox.Mode,
 			Folders:   p.Settings.Sandbox.Folders,
-			Protected: slices.Concat(folders, p.policyFiles()),
+			Protected: slices.Concat(folders, p.policyFiles(), []string{RepositoryFile(ws)}),
 			Hidden:    slices.Concat([]string{ws.StateDir, ws.StateHome, ws.ConfigDir}, p.Settings.KeyFiles()),
 		},
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/cmd/worker/internal/cli"
+	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/internal/workspace"
 	"github.com/agentworker/worker/internal/worktree"
 	"github.com/agentworker/worker/model/price"
@@ -126,9 +127,16 @@ func (a *Worker) openFiles(ctx context.Context) error {
 // openSessions opens what runs sessions.
 func (a *Worker) openSessions(ctx context.Context, above *policy.Store, who attendance) error {
 	p, ws := a.program, a.Workspace
-	rules, err := permission.OpenFile(RulesFile(ws), ws.Home)
+	rules, err := staticRulesOf(p, ws)
 	if err != nil {
 		return err
+	}
+	repository := NewRepositoryRules(p, ws)
+	if _, _, err := repository.Rules(); err != nil {
+		return err
+	}
+	if untrusted := repository.Untrusted(); untrusted != "" {
+		fmt.Fprintln(p.Stderr, "worker: "+termtext.Printable(untrusted))
 	}
 	models, own := p.Models().Get, p.Models().Own
 	if p.Overrides.Model != nil {
@@ -138,6 +146,7 @@ func (a *Worker) openSessions(ctx context.Context, above *policy.Store, who atte
 		Bus:        a.Bus,
 		Workspace:  permission.Workspace{Root: ws.Root, Home: ws.Home},
 		Static:     rules,
+		Repository: repository,
 		Policy:     above,
 		RulesFile:  RulesFile(ws),
 		Model:      models,

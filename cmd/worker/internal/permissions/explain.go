@@ -191,12 +191,24 @@ func (p commands) explainLayers(ws *workspace.Workspace, opts explainOptions, sn
 	}
 	doc.Layers = append(doc.Layers, ofAgents...)
 	from := app.RulesFile(ws)
-	static, exists, err := permission.ReadFile(from, ws.Home)
+	static, exists, err := app.ReadStatic(p.Program, ws)
 	if err != nil {
 		return nil, nil, err
 	}
 	if !exists {
 		from += " (not made yet)"
+	}
+	repository, trusted, err := app.NewRepositoryRules(p.Program, ws).Rules()
+	if err != nil {
+		return nil, nil, err
+	}
+	if repository != nil {
+		layers.Repository, layers.Trusted = repository.For(who), trusted
+		at := app.RepositoryFile(ws)
+		if !trusted {
+			at += " (not trusted: what it allows does not count)"
+		}
+		doc.Layers = append(doc.Layers, layerDocument{Layer: permission.LayerRepository, Source: at, Rules: layers.Repository.Len()})
 	}
 	layers.Defaults = permission.Defaults()
 	doc.Layers = append(doc.Layers, layerDocument{Layer: permission.LayerDefault, Source: "built in", Rules: layers.Defaults.Len()})

@@ -59,6 +59,8 @@ type Settings struct {
 	// BackgroundTimeout is how long a subagent in the background may run.
 	BackgroundTimeout time.Duration
 
+	rules
+
 	Shell string // the name or path of the shell that runs commands; empty means the default
 
 	MaxPause time.Duration // how long agents wait for a provider that asks for a pause
@@ -127,6 +129,7 @@ func (s *Settings) Register(command *pflag.FlagSet) {
 	from := list(&s.AgentsFrom, "list", "write a list of names, or all", checkSource)
 	flags.StringVar(&s.StateDir, "state-dir", "", "folder for sessions, events and permissions.jsonc (default: $XDG_STATE_HOME/agentworker/<workspace>)")
 	flags.Var(folders(func() string { return strings.Join(s.AgentsDirs, string(os.PathListSeparator)) }, s.addAgentsDir), "agents-dir", "a further folder of agent files, read after the workspace's; can be given more than once")
+	s.rules.register(flags)
 	flags.StringVar(&s.Shell, "shell", "", "the shell that runs commands, called as SHELL -c -- COMMAND (default: bash, else sh; on Windows that of Git for Windows)")
 	flags.Var(from, "agents-from", "tools whose folders of agent files are read too, with commas between, or all ("+strings.Join(agentdefs.Sources(), ", ")+")")
 	flags.TextVar(&s.LogLevel, "log-level", s.LogLevel, "debug, info, warn or error")

@@ -1,0 +1,204 @@
+package app
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/agentworker/worker/cmd/worker/internal/cli"
+	"github.com/agentworker/worker/internal/atomicfile"
+	"github.com/agentworker/worker/internal/boundedfile"
+	"github.com/agentworker/worker/internal/workspace"
+	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/session/gate"
+)
+
+// staticRules are the rules of permissions.jsonc, and behind them those that the person has
+// given the process.
+type staticRules struct {
+	file gate.StaticRules
+	more []permission.Rule
+
+	mu       sync.Mutex
+	of, with *permission.Ruleset // the rules of the file, and these with more
+}
+
+// staticRulesOf returns what the person has decided: permissions.jsonc, --permissions and
+// --allow, in this order.
+func staticRulesOf(p *Program, ws *workspace.Workspace) (gate.StaticRules, error) {
+	file, err := permission.OpenFile(RulesFile(ws), ws.Home)
+	if err != nil {
+		return nil, err
+	}
+	more, err := givenRules(p, ws)
+	if err != nil || len(more) == 0 {
+		return file, err
+	}
+	return &staticRules{file: file, more: more}, nil
+}
+
+// ReadStatic returns the rules that the person has decided on, and whether permissions.jsonc exists.
+// It writes nothing.
+func ReadStatic(p *Program, ws *workspace.Workspace) (rules *permission.Ruleset, exists bool, err error) {
+	if rules, exists, err = permission.ReadFile(RulesFile(ws), ws.Home); err != nil {
+		return nil, exists, err
+	}
+	more, err := givenRules(p, ws)
+	if err == nil {
+		rules, err = rules.Append(more...)
+	}
+	return rules, exists, err
+}
+
+// givenRules are the rules of --permissions and --allow.
+func givenRules(p *Program, ws *workspace.Workspace) ([]permission.Rule, error) {
+	var all []permission.Rule
+	if path := p.Settings.Permissions; path != "" {
+		text, err := boundedfile.Read(path, maxRules)
+		if err != nil {
+			return nil, cli.Usage(fmt.Errorf("permissions: %w", err))
+		}
+		rules, err := permission.ParseJSON(text, path, &permission.ParseOptions{Home: ws.Home})
+		if err != nil {
+			return nil, cli.Usage(err)
+		}
+		for r := range rules.Rules() {
+			all = append(all, r)
+		}
+	}
+	return append(all, p.Settings.Allowed()...), nil
+}
+
+// maxRules bounds a file of rules, in bytes.
+const maxRules = 4 << 20
+
+// Rules implements [gate.StaticRules].
+func (s *staticRules) Rules() (*permission.Ruleset, error) {
+	rules, err := s.file.Rules()
+	if rules == nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.of != rules {
+		with, wrong := rules.Append(s.more...)
+		if wrong != nil {
+			return nil, errors.Join(err, wrong)
+		}
+		s.of, s.with = rules, with
+	}
+	return s.with, err
+}
+
+// Allow implements [gate.StaticRules].
+func (s *staticRules) Allow(tool string, patterns []string) error {
+	return s.file.Allow(tool, patterns)
+}
+
+// RepositoryRules are the rules in a repository's own file, and the hashes of the contents
+// that a person trusts.
+type RepositoryRules struct {
+	file   *permission.File
+	trust  string // the file of the hashes
+	always bool   // --trust-repository
+
+	mu       sync.Mutex
+	of, only *permission.Ruleset // the rules of the file, and these without those that allow
+}
+
+// RepositoryFile returns where a repository has its rules.
+func RepositoryFile(ws *workspace.Workspace) string {
+	return filepath.Join(ws.Root, ".agents", "permissions.jsonc")
+}
+
+// NewRepositoryRules returns the rules of the workspace's repository.
+func NewRepositoryRules(p *Program, ws *workspace.Workspace) *RepositoryRules {
+	return &RepositoryRules{
+		file: permission.Follow(RepositoryFile(ws), ws.Home), trust: filepath.Join(ws.StateDir, "trusted"), always: p.Settings.TrustRepository,
+	}
+}
+
+// Rules implements [gate.RepositoryRules]. Of rules that nobody trusts, those that allow are
+// left out.
+func (r *RepositoryRules) Rules() (rules *permission.Ruleset, trusted bool, err error) {
+	rules, err = r.file.Rules()
+	if rules == nil {
+		return nil, false, err
+	}
+	if r.always || r.trusts(Hash(r.file.Text())) {
+		return rules, true, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.of != rules {
+		r.of, r.only = rules, rules.Without(func(rule permission.Rule) bool { return rule.Action == permission.Allow })
+	}
+	return r.only, false, err
+}
+
+// Allowing returns the rules of the file that allow, and the hash of its content.
+func (r *RepositoryRules) Allowing() (allow []permission.Rule, hash string, err error) {
+	rules, err := r.file.Rules()
+	if err != nil {
+		return nil, "", err
+	}
+	if rules == nil {
+		return nil, "", fmt.Errorf("there is no file %s", r.file.Path())
+	}
+	for rule := range rules.Rules() {
+		if rule.Action == permission.Allow {
+			allow = append(allow, rule)
+		}
+	}
+	return allow, Hash(r.file.Text()), nil
+}
+
+// Hash is the hash by which a content is trusted.
+func Hash(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+func (r *RepositoryRules) trusts(hash string) bool {
+	hashes, err := r.hashes()
+	return err == nil && bytes.Contains(hashes, []byte(hash+"\n"))
+}
+
+func (r *RepositoryRules) hashes() ([]byte, error) {
+	text, err := boundedfile.Read(r.trust, maxRules)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return text, err
+}
+
+// Trust notes that the person trusts a content, or no longer does. The content is not the
+// file's, which may have changed meanwhile.
+func (r *RepositoryRules) Trust(hash string, trusted bool) error {
+	text, err := r.hashes()
+	if err != nil {
+		return err
+	}
+	text = bytes.ReplaceAll(text, []byte(hash+"\n"), nil)
+	if trusted {
+		text = append(text, hash+"\n"...)
+	}
+	return errors.Join(os.MkdirAll(filepath.Dir(r.trust), 0o700), atomicfile.Write(r.trust, text, 0o600))
+}
+
+// Untrusted says that rules of the repository that allow do not count; empty means that there
+// are none, or they count.
+func (r *RepositoryRules) Untrusted() string {
+	allow, hash, err := r.Allowing()
+	if err != nil || len(allow) == 0 || r.always || r.trusts(hash) {
+		return ""
+	}
+	return fmt.Sprintf("%s has rules that allow calls, which do not count until you trust them: 'worker trust' shows them", strings.TrimPrefix(r.file.Path(), "./"))
+}
