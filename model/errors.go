@@ -25,6 +25,7 @@ type Error struct {
 	Kind       ErrorKind
 	Status     int           // the HTTP status; 0 if the server did not answer
 	RetryAfter time.Duration // what the provider asked to wait; 0 means it did not say
+	Incomplete bool          // the answer ended before it was whole
 	Message    string        // the provider's words, or the adapter's; one line, without a key
 	Err        error
 }

@@ -175,6 +175,9 @@ func newEnvOn(t *testing.T, at eventbus.Options, m model.Model, change func(*ses
 	if change != nil {
 		change(&opts)
 	}
+	if opts.Limits.Retries == 0 {
+		opts.Limits.Retries = -1 // what a test's model says counts
+	}
 	if e.Manager, err = session.OpenManager(t.Context(), opts); err != nil {
 		t.Fatal(err)
 	}

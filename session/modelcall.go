@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -36,17 +37,58 @@ type modelCall struct {
 }
 
 // ask asks the model for the next message. If the provider names a time for the next try, the
-// session pauses until then, like all others of the process on that account.
+// session pauses until then, like all others of the process on that account. An answer that
+// failed for a short time begins anew: no tool of it has run.
 func (c *modelCall) ask(step context.Context, a *answer) error {
 	var paused time.Duration
-	for {
+	for try := 1; ; {
 		if err := c.waitOpen(step, &paused); err != nil {
 			return err
 		}
 		err := c.once(step, a)
-		if err == nil || !c.pauseAfter(step, err, paused) {
+		switch {
+		case err == nil:
+			return nil
+		case c.pauseAfter(step, err, paused):
+			if a.text.Len() > 0 {
+				c.drop(a, event.Retry{Reason: reasonOf(err), Try: try + 1, Tries: c.s.p.limits.Retries + 1})
+			}
+		case try <= c.s.p.limits.Retries && models.Transient(err) && models.PauseFor(err) == 0 && step.Err() == nil:
+			wait := models.Backoff(try)
+			try++
+			c.drop(a, event.Retry{Reason: reasonOf(err), Try: try, Tries: c.s.p.limits.Retries + 1, DelayMs: wait.Milliseconds()})
+			if err := c.rest(step, wait); err != nil {
+				return err
+			}
+		default:
 			return err
 		}
+		*a = answer{id: record.NewID("msg"), final: a.final}
+	}
+}
+
+func reasonOf(err error) string {
+	if known, ok := errors.AsType[*model.Error](err); ok {
+		return string(known.Kind)
+	}
+	return string(model.ErrUnavailable)
+}
+
+// drop says that what was shown of an answer does not count.
+func (c *modelCall) drop(a *answer, retry event.Retry) {
+	c.s.log.Publish(event.ModelRetry{MessageID: a.id, Retry: retry})
+}
+
+// rest waits for the next try. Meanwhile the session's time stands still.
+func (c *modelCall) rest(step context.Context, wait time.Duration) error {
+	defer c.s.life.Hold()()
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-step.Done():
+		return context.Cause(step)
 	}
 }
 
@@ -205,7 +247,7 @@ func (c *modelCall) receive(part model.Part, a *answer) {
 func (c *modelCall) complete(a *answer) error {
 	s := c.s
 	if a.stop == "" {
-		return &model.Error{Model: s.agent.model.Name(), Kind: model.ErrProtocol, Message: "the answer ended without a stop reason"}
+		return &model.Error{Model: s.agent.model.Name(), Kind: model.ErrProtocol, Incomplete: true, Message: "the answer ended without a stop reason"}
 	}
 	a.message.Role, a.message.Text = model.Assistant, a.text.String()
 	if a.final {

@@ -111,6 +111,7 @@ func (SessionResumed) Masked() (Event, bool)       { return nil, false }
 func (ToolApprovalResolved) Masked() (Event, bool) { return nil, false }
 func (AgentChanged) Masked() (Event, bool)         { return nil, false }
 func (ModelPicked) Masked() (Event, bool)          { return nil, false }
+func (ModelRetry) Masked() (Event, bool)           { return nil, false }
 func (Usage) Masked() (Event, bool)                { return nil, false }
 func (Budget) Masked() (Event, bool)               { return nil, false }
 func (Stalled) Masked() (Event, bool)              { return nil, false }

@@ -60,6 +60,13 @@ type Retry struct {
 	DelayMs int64  `json:"delayMs"` // from this event to the next try; 0 means a few seconds at most
 }
 
+// ModelRetry reports that an answer of the model broke off or failed, and begins anew. What was
+// shown of its message does not count any more: the next try is another message.
+type ModelRetry struct {
+	MessageID string `json:"messageId"`
+	Retry
+}
+
 // AgentChanged reports that the session goes on as another agent, in the same
 // conversation. Its path keeps the name that it began with.
 type AgentChanged struct {

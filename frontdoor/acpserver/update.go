@@ -18,8 +18,9 @@ type shown struct {
 	dir   string // what its paths are relative to
 	state string // of a subagent, as its client was told last
 
-	todo bool            // it keeps a list, which is its plan
-	kept map[string]bool // calls that are shown as a plan, by their ids
+	todo   bool            // it keeps a list, which is its plan
+	broken bool            // the answer that was shown last broke off
+	kept   map[string]bool // calls that are shown as a plan, by their ids
 }
 
 // kindOf is the kind of a tool, as the protocol names it.
@@ -32,9 +33,15 @@ func kindOf(tool string) acp.ToolKind {
 func (s *shown) updates(ev event.Event) []acp.SessionUpdate {
 	switch ev := ev.(type) {
 	case event.ContentDelta:
-		return []acp.SessionUpdate{acp.UpdateAgentMessageText(ev.Delta)}
+		text := ev.Delta
+		if s.broken {
+			s.broken, text = false, "\n\n[The answer broke off, and begins anew.]\n\n"+text
+		}
+		return []acp.SessionUpdate{acp.UpdateAgentMessageText(text)}
 	case event.ReasoningDelta:
 		return []acp.SessionUpdate{acp.UpdateAgentThoughtText(ev.Delta)}
+	case event.ModelRetry: // what was shown can't be taken back
+		s.broken = true
 	case event.ToolCallStart:
 		return s.start(ev)
 	case event.ToolCallEnd:

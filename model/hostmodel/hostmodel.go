@@ -18,6 +18,7 @@ import (
 	"iter"
 	"strings"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/agentworker/worker/internal/termtext"
@@ -59,7 +60,7 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 				yield(nil, fmt.Errorf("host: %w", ctx.Err()))
 				return
 			}
-			yield(nil, broken(model.ErrUnavailable, err))
+			yield(nil, broken(kindOf(err), err))
 			return
 		}
 		parts, err := answer(res)
@@ -73,6 +74,15 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 			}
 		}
 	}
+}
+
+// kindOf returns what kind of error a host answers with. An internal one may pass; that
+// somebody has declined the request, or that the host can't take it, does not.
+func kindOf(err error) model.ErrorKind {
+	if answered, ok := errors.AsType[*jsonrpc.Error](err); ok && answered.Code != jsonrpc.CodeInternalError {
+		return model.ErrInvalid
+	}
+	return model.ErrUnavailable
 }
 
 func broken(kind model.ErrorKind, err error) error {

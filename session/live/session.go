@@ -128,6 +128,8 @@ func (s *Session) apply(e Event) bool {
 		s.start(ev, e.Time)
 	case event.StatusChange:
 		s.change(ev, e.Time)
+	case event.ModelRetry:
+		s.Retry, s.RetryAt, s.Text, s.TextSize = &ev.Retry, e.Time, "", 0
 	case event.ContentDelta:
 		s.say(ev.Delta)
 	case event.ReasoningDelta:

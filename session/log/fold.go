@@ -223,6 +223,8 @@ func (f *fold) addEvent(ev event.Event, at time.Time) {
 		f.drafted(ev.MessageID).add(ev.Offset, ev.Delta)
 	case event.ReasoningDelta:
 		f.drafted(ev.MessageID)
+	case event.ModelRetry: // another message takes its place
+		f.draft = nil
 	case event.Usage:
 		f.complete(at)
 		if ev.InputTokens+ev.OutputTokens == 0 { // it is not known

@@ -31,6 +31,20 @@ func PauseFor(err error) time.Duration {
 	return 0
 }
 
+// Transient reports whether a model call that failed may succeed a little later: the connection
+// broke, the provider is overloaded or limits the rate, or the answer ended before it was whole.
+func Transient(err error) bool {
+	failed, ok := errors.AsType[*model.Error](err)
+	return ok && (failed.Kind == model.ErrUnavailable || failed.Kind == model.ErrRateLimited || failed.Incomplete)
+}
+
+// Backoff returns how long to wait after so many tries: a random time up to half a second,
+// doubled with each try, and up to 30 s. The randomness keeps sessions apart
+// (https://aws.amazon.com/builders-library/timeouts-retries-and-backoff-with-jitter).
+func Backoff(tries int) time.Duration {
+	return rand.N(min(500*time.Millisecond<<min(tries-1, 10), 30*time.Second)) + time.Millisecond
+}
+
 // Pause says until when nobody calls a provider on an account.
 type Pause struct {
 	Until time.Time

@@ -152,7 +152,7 @@ func KindOf(status int) model.ErrorKind {
 		return model.ErrAuth
 	case status == http.StatusTooManyRequests:
 		return model.ErrRateLimited
-	case status >= 500, status == http.StatusRequestTimeout, status == http.StatusConflict:
+	case status >= 500, status == http.StatusRequestTimeout, status == http.StatusConflict, status == http.StatusTooEarly:
 		return model.ErrUnavailable
 	default:
 		return model.ErrInvalid

@@ -143,7 +143,7 @@ func retried(res *http.Response) bool {
 		return false
 	}
 	status := res.StatusCode
-	return status == http.StatusRequestTimeout || status == http.StatusConflict || status == http.StatusTooManyRequests || status >= 500
+	return status == http.StatusRequestTimeout || status == http.StatusConflict || status == http.StatusTooEarly || status == http.StatusTooManyRequests || status >= 500
 }
 
 // backoff is how long to wait after so many tries where nobody says: half a

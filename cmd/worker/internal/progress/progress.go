@@ -91,6 +91,8 @@ func (p *Progress) event(at, now time.Time, agent, session string, ev event.Even
 		if ev.Retry != nil {
 			line(p.on.Paint(terminal.Yellow, ev.Retry.SummaryAfter(0)))
 		}
+	case event.ModelRetry:
+		line(p.on.Paint(terminal.Yellow, ev.SummaryAfter(0)))
 	case event.ToolCallStart:
 		p.calls[key+ev.ToolCallID] = ev
 	case event.ToolCallEnd:

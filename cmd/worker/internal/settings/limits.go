@@ -11,6 +11,7 @@ import (
 // limits say how much may run, and how deep.
 type limits struct {
 	MaxSteps     int // of an agent whose file does not say; 0 means by the file's form
+	ModelRetries int // of an answer that failed for a short time
 	MaxDepth     int // of sessions
 	MaxChildren  int // that run at once
 	MaxPerParent int // likewise
@@ -29,6 +30,7 @@ type limit struct {
 func (l *limits) all() []limit {
 	return []limit{
 		{"max-steps", &l.MaxSteps, 0, 0, agentdefs.MaxMaxSteps, "how many model calls with tools an agent makes whose file does not say, 1 to 1,000 (default: 10; for a file in the form of another tool that tool's, or 100)"},
+		{"model-retries", &l.ModelRetries, 10, 0, 100, "how often an answer of a model that failed for a short time begins anew, 0 to 100"},
 		{"max-depth", &l.MaxDepth, 1, 1, 5, "how deep agents may call agents, 1 to 5; 1: subagents call none"},
 		{"max-children", &l.MaxChildren, 10, 1, 10_000, "how many subagents run at once, at each depth, 1 to 10,000"},
 		{"max-per-parent", &l.MaxPerParent, 5, 1, 10_000, "how many subagents of one parent run at once, 1 to 10,000"},

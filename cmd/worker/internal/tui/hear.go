@@ -32,6 +32,9 @@ func (m *Chat) hear(f live.Event) {
 		}
 		m.text += ev.Delta
 		m.say(false)
+	case event.ModelRetry:
+		m.say(true)
+		m.print(terminal.Yellow, "  "+ev.SummaryAfter(0))
 	case event.ToolCallStart:
 		m.say(true)
 		m.calls[ev.ToolCallID] = ev.Summary()
