@@ -99,6 +99,9 @@ func (t *turn) follow(ctx context.Context, step int, a *answer) (text string, ov
 	all := make([]*toolcall.Call, len(a.message.ToolCalls))
 	for i := range all {
 		all[i] = &toolcall.Call{ToolCall: a.message.ToolCalls[i], MessageID: a.id}
+		if a.stop == model.StopMaxTokens {
+			all[i].CutAt = max(1, a.usage.OutputTokens)
+		}
 	}
 	s.log.Status(event.StatusExecutingTool)
 	s.calls.PublishStarts(all, step)

@@ -235,6 +235,7 @@ func (c *modelCall) receive(part model.Part, a *answer) {
 	case model.Reasoning:
 		a.message.Reasoning = append(a.message.Reasoning, part)
 	case model.ToolCall:
+		part.Name = model.MeantTool(part.Name, func(name string) bool { return s.calls.Tools.Get(name) != nil })
 		a.message.ToolCalls = append(a.message.ToolCalls, s.talk.Identify(part, func() string { return record.NewID("call") }))
 	case model.Usage:
 		a.usage = s.p.models.Priced(s.agent.model, part)

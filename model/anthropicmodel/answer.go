@@ -2,7 +2,6 @@ package anthropicmodel
 
 import (
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -49,24 +48,25 @@ func (a *answer) add(event anthropic.MessageStreamEventUnion) ([]model.Part, err
 		}
 		return block.add(event.Delta), nil
 	case "content_block_stop":
-		return a.end(event.Index)
+		return a.end(event.Index), nil
 	case "message_delta":
 		a.stop = event.Delta.StopReason
 		usage := event.Usage
 		a.count(usage.InputTokens, usage.CacheReadInputTokens, usage.CacheCreationInputTokens, usage.OutputTokens)
 	case "message_stop":
 		a.complete = true
-		var parts []model.Part
-		for _, index := range slices.Sorted(maps.Keys(a.blocks)) {
-			ended, err := a.end(index)
-			if err != nil {
-				return nil, err
-			}
-			parts = append(parts, ended...)
-		}
-		return append(parts, a.usage, model.Stop{Reason: a.reason()}), nil
+		return a.finish(), nil
 	}
 	return nil, nil
+}
+
+// finish returns the last parts of an answer.
+func (a *answer) finish() []model.Part {
+	var parts []model.Part
+	for _, index := range slices.Sorted(maps.Keys(a.blocks)) {
+		parts = append(parts, a.end(index)...)
+	}
+	return append(parts, a.usage, model.Stop{Reason: a.reason()})
 }
 
 // count takes cumulative counts, of which a later event may leave some out. The
@@ -131,30 +131,26 @@ func (b *block) think(piece string) []model.Part {
 // valid returns text with what is no UTF-8 replaced. The SDK does not look.
 func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
 
-func (a *answer) end(index int64) ([]model.Part, error) {
+func (a *answer) end(index int64) []model.Part {
 	b := a.blocks[index]
 	if b == nil {
-		return nil, nil
+		return nil
 	}
 	delete(a.blocks, index)
 	switch b.kind {
 	case "thinking":
-		return []model.Part{model.Reasoning{Text: b.thinking.String(), Signature: b.signature}}, nil
+		return []model.Part{model.Reasoning{Text: b.thinking.String(), Signature: b.signature}}
 	case "redacted_thinking":
-		return []model.Part{model.Reasoning{Redacted: b.data}}, nil
+		return []model.Part{model.Reasoning{Redacted: b.data}}
 	case "tool_use":
-		call, err := a.call(b)
-		return []model.Part{call}, err
+		return []model.Part{a.call(b)}
 	}
-	return nil, nil
+	return nil
 }
 
 // call returns the tool call that a block is. It makes up an id that is missing
 // or not unique.
-func (a *answer) call(b *block) (model.ToolCall, error) {
-	if b.name == "" {
-		return model.ToolCall{}, errors.New("the answer has a tool call without a name")
-	}
+func (a *answer) call(b *block) model.ToolCall {
 	if b.id == "" || a.ids[b.id] {
 		b.id = "toolu_" + rand.Text()
 	}
@@ -169,7 +165,7 @@ func (a *answer) call(b *block) (model.ToolCall, error) {
 	if blank(arguments) || arguments == "null" {
 		arguments = "{}"
 	}
-	return model.ToolCall{ID: b.id, Name: b.name, Arguments: valid(arguments)}, nil
+	return model.ToolCall{ID: b.id, Name: b.name, Arguments: valid(arguments)}
 }
 
 func (a *answer) reason() model.StopReason {

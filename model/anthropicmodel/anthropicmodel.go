@@ -128,6 +128,7 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 			return
 		}
 		var answer answer
+		var late *time.Timer // ends the reading of an answer that is whole
 		for stream.Next() {
 			parts, err := answer.add(stream.Current())
 			if err != nil {
@@ -142,7 +143,20 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 			if answer.complete {
 				return
 			}
+			if answer.stop != "" && late == nil {
+				late = time.AfterFunc(endpoint.AfterFinish, cancel)
+				defer late.Stop()
+			}
 		}
-		yield(nil, m.broken(ctx, stream.Err()))
+		if answer.stop == "" {
+			yield(nil, m.broken(ctx, stream.Err()))
+			return
+		}
+		// What breaks after the stop reason takes nothing away.
+		for _, part := range answer.finish() {
+			if !yield(part, nil) {
+				return
+			}
+		}
 	}
 }

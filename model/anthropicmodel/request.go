@@ -101,7 +101,7 @@ func content(msg model.Message) []anthropic.ContentBlockParamUnion {
 		blocks = append(blocks, anthropic.NewTextBlock(msg.Text))
 	}
 	for _, call := range msg.ToolCalls {
-		blocks = append(blocks, anthropic.NewToolUseBlock(callID(call.ID), input(call.Arguments), call.Name))
+		blocks = append(blocks, anthropic.NewToolUseBlock(callID(call.ID), input(call.Arguments), model.ToolName(call.Name)))
 	}
 	return blocks
 }

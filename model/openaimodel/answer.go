@@ -41,6 +41,7 @@ type answer struct {
 	finish    string // the finish reason; empty until it has come
 	done      bool   // nothing more is to come that counts
 	refused   bool
+	said      bool // it has text
 	reasoning bytes.Buffer
 	calls     calls
 	usage     *model.Usage
@@ -95,6 +96,7 @@ func (a *answer) addDelta(d delta) []model.Part {
 		parts = append(parts, model.ReasoningDelta{Text: thought})
 	}
 	if d.Content != "" {
+		a.said = true
 		parts = append(parts, model.TextDelta{Text: d.Content})
 	}
 	if d.Refusal != "" {
@@ -107,7 +109,13 @@ func (a *answer) addDelta(d delta) []model.Part {
 	return parts
 }
 
-// end returns the last parts of an answer that has a finish reason.
+// whole reports whether nothing of the answer is missing, as far as it tells: it has a finish
+// reason, or it ended in order ([DONE], or behind whole calls) on a server that sends none.
+func (a *answer) whole(broken error) bool {
+	return a.finish != "" || a.done && (a.said || len(a.calls.all) > 0) || broken == nil && a.calls.whole()
+}
+
+// end returns the last parts of an answer that is whole.
 func (a *answer) end() ([]model.Part, error) {
 	switch a.finish {
 	case "error", "insufficient_system_resource": // OpenRouter, DeepSeek
@@ -117,10 +125,7 @@ func (a *answer) end() ([]model.Part, error) {
 	if a.reasoning.Len() > 0 {
 		parts = append(parts, model.Reasoning{Text: a.reasoning.String()})
 	}
-	calls, err := a.calls.finish()
-	if err != nil {
-		return nil, err
-	}
+	calls := a.calls.finish()
 	for _, call := range calls {
 		parts = append(parts, call)
 	}

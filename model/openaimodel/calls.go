@@ -3,7 +3,7 @@ package openaimodel
 import (
 	"crypto/rand"
 	"encoding/json"
-	"errors"
+	"slices"
 	"strings"
 
 	"github.com/agentworker/worker/model"
@@ -77,15 +77,17 @@ func (c *calls) find(d callDelta) *call {
 	return nil
 }
 
+// whole reports whether there are calls, and the arguments of each are whole JSON.
+func (c *calls) whole() bool {
+	return len(c.all) > 0 && !slices.ContainsFunc(c.all, func(c *call) bool { return !json.Valid([]byte(c.arguments.String())) })
+}
+
 // finish returns the calls, in the order of their beginnings. It makes up the
 // ids that are missing or not unique.
-func (c *calls) finish() ([]model.ToolCall, error) {
+func (c *calls) finish() []model.ToolCall {
 	var all []model.ToolCall
 	seen := make(map[string]bool)
 	for _, call := range c.all {
-		if call.name == "" {
-			return nil, errors.New("the answer has a tool call without a name")
-		}
 		if call.id == "" || seen[call.id] {
 			call.id = "call_" + rand.Text()
 		}
@@ -96,5 +98,5 @@ func (c *calls) finish() ([]model.ToolCall, error) {
 		}
 		all = append(all, model.ToolCall{ID: call.id, Name: call.name, Arguments: arguments})
 	}
-	return all, nil
+	return all
 }

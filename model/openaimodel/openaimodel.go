@@ -139,10 +139,15 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 			yield(nil, m.at.Refused(ctx, res, err))
 			return
 		}
+		streamed := endpoint.EndLine(res)
 		events := ssestream.NewDecoder(res)
 		var got answer
+		var late *time.Timer // ends the reading of an answer that is whole
 		for !got.done && events.Next() {
 			parts, err := got.add(events.Event().Data)
+			if streamed.CutOff(err) {
+				break
+			}
 			if err != nil {
 				yield(nil, m.failed(err))
 				return
@@ -152,8 +157,12 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 					return
 				}
 			}
+			if got.finish != "" && late == nil {
+				late = time.AfterFunc(endpoint.AfterFinish, cancel)
+				defer late.Stop()
+			}
 		}
-		if got.finish == "" {
+		if !got.whole(events.Err()) {
 			yield(nil, m.at.Broken(ctx, events.Err()))
 			return
 		}

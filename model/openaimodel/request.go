@@ -128,7 +128,7 @@ func assistant(msg model.Message, thinks bool) []message {
 		out.Content = &msg.Text
 	}
 	for _, call := range msg.ToolCalls {
-		out.ToolCalls = append(out.ToolCalls, toolCall{call.ID, "function", functionCall{call.Name, arguments(call.Arguments)}})
+		out.ToolCalls = append(out.ToolCalls, toolCall{call.ID, "function", functionCall{model.ToolName(call.Name), arguments(call.Arguments)}})
 	}
 	thought := reasoning(msg)
 	if thinks && (thought != "" || len(msg.ToolCalls) > 0) {

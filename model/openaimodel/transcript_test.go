@@ -104,6 +104,16 @@ func TestCutAnywhere(t *testing.T) {
 				tr := &modeltest.Exchange{Body: whole[:n], Err: end}
 				got, err := modeltest.Collect(over(tr).Stream(t.Context(), modeltest.Ask("hello")))
 				var e *model.Error
+				finished := finished
+				if end == nil {
+					finished -= len("\n\n") // which some servers leave out
+				}
+				if n < finished && end == nil && err == nil && len(got.ToolCalls) > 0 { // in order, behind whole calls
+					if calls := plain(got).ToolCalls; !reflect.DeepEqual(calls, want.ToolCalls[:min(len(calls), len(want.ToolCalls))]) {
+						t.Fatalf("%s, ended after %d bytes: got %+v, want a part of %+v", name, n, got, want)
+					}
+					continue
+				}
 				if n < finished {
 					if !errors.As(err, &e) || e.Kind != model.ErrUnavailable || got.Stop != "" {
 						t.Fatalf("%s, cut after %d bytes (%v): got %+v, %v, want kind unavailable", name, n, end, got, err)
@@ -201,10 +211,9 @@ func TestToolCallDeltas(t *testing.T) {
 			t.Errorf("%s: got %+v, %v, want %+v", test.name, got, err, test.want)
 		}
 	}
-	_, err := modeltest.Collect(over(&modeltest.Exchange{Body: calls(`{"index":0,"id":"a","function":{"arguments":"{}"}}`)}).Stream(t.Context(), modeltest.Ask("hello")))
-	var e *model.Error
-	if !errors.As(err, &e) || e.Kind != model.ErrProtocol {
-		t.Errorf("a call without a name: got %v, want kind protocol", err)
+	got, err := modeltest.Collect(over(&modeltest.Exchange{Body: calls(`{"index":0,"id":"a","function":{"arguments":"{}"}}`)}).Stream(t.Context(), modeltest.Ask("hello")))
+	if len(got.ToolCalls) != 1 || got.ToolCalls[0].Name != "" { // it is answered with an error
+		t.Errorf("a call without a name: got %+v, %v", got, err)
 	}
 }
 

@@ -36,7 +36,14 @@ func (s *Calls) admit(ctx context.Context, c *Call, wait bool) {
 	}
 	args := json.RawMessage(c.Arguments)
 	if c.Prepared == nil {
-		if err := checkObject(args); err != nil {
+		if err := checkObject(args); err != nil && c.CutAt != 0 {
+			limit := "limit"
+			if c.CutAt > 1 {
+				limit = fmt.Sprintf("limit of %d tokens", c.CutAt)
+			}
+			c.End(Result{Result: tool.Errorf("your call of %s was cut off at the output %s, and was not run: make it smaller, such as in several calls", c.Name, limit)})
+			return
+		} else if err != nil {
 			c.End(Result{Result: tool.Errorf("the arguments of %s are not a JSON object: %s", c.Name, errtext.Of(err))})
 			return
 		}

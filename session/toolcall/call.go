@@ -22,6 +22,7 @@ type Call struct {
 	model.ToolCall
 	MessageID string        // of the message that makes the call
 	Prepared  tool.Prepared // nil means that it is prepared from the arguments
+	CutAt     int64         // the output tokens at which the model's answer was cut; 0 means it was not, 1 that they are not known
 	Answered  func()        // called once the outcome is published; nil means nobody waits for that
 
 	calls    *Calls
