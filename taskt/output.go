@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -51,24 +52,52 @@ func validate(schema *jsonschema.Resolved, value any) (err error) {
 			err = fmt.Errorf("%v", r)
 		}
 	}()
-	return schema.Validate(value)
+	if err = schema.Validate(value); err != nil { // the library has no word for null
+		err = errors.New(strings.ReplaceAll(err.Error(), "<invalid reflect.Value>", "null"))
+	}
+	return err
 }
 
-// jsonFence matches a code fence marked as JSON. No line of JSON within can
-// look like its end.
-var jsonFence = regexp.MustCompile("(?ims)^[ \t]*```[ \t]*json[ \t]*\r?\n(.*?)^[ \t]*```[ \t]*\r?$")
+// fence matches a code fence, marked or not. No line of JSON within can look like its end.
+var fence = regexp.MustCompile("(?ms)^[ \t]*(?:```[^`\r\n]*\r?\n(.*?)^[ \t]*```|~~~[^\r\n]*\r?\n(.*?)^[ \t]*~~~)[ \t]*\r?$")
 
-// jsonOf returns the JSON value of an answer: all of it, or the content of its
-// last ```json fence.
+// thought matches what some models write before their answer.
+var thought = regexp.MustCompile(`(?is)^\s*<(think|thinking|reasoning)>.*?</(?:think|thinking|reasoning)>`)
+
+// jsonOf returns the JSON value of an answer: all of it, the content of its last code fence that
+// is JSON, or the only object in it.
 func jsonOf(answer string) (string, error) {
-	text := strings.TrimSpace(answer)
+	text := strings.TrimPrefix(strings.TrimSpace(answer), "\uFEFF")
+	text = strings.TrimSpace(thought.ReplaceAllString(text, ""))
 	if text == "" {
 		return "", errors.New("it is empty")
 	}
-	if fences := jsonFence.FindAllStringSubmatch(text, -1); len(fences) > 0 && !json.Valid([]byte(text)) {
-		text = strings.TrimSpace(fences[len(fences)-1][1])
+	if json.Valid([]byte(text)) {
+		return text, strictjson.Check([]byte(text))
+	}
+	for _, m := range slices.Backward(fence.FindAllStringSubmatch(text, -1)) {
+		if inner := strings.TrimSpace(m[1] + m[2]); json.Valid([]byte(inner)) {
+			return inner, strictjson.Check([]byte(inner))
+		}
+	}
+	if object := onlyObject(text); object != "" {
+		return object, strictjson.Check([]byte(object))
 	}
 	return text, strictjson.Check([]byte(text))
+}
+
+// onlyObject returns the JSON object or list that stands in a text, if there is one alone.
+func onlyObject(text string) string {
+	begin := strings.IndexAny(text, "{[")
+	if begin < 0 {
+		return ""
+	}
+	dec := json.NewDecoder(strings.NewReader(text[begin:]))
+	var value json.RawMessage
+	if dec.Decode(&value) != nil || strings.ContainsAny(text[begin+int(dec.InputOffset()):], "{}[]") {
+		return ""
+	}
+	return string(value)
 }
 
 // compact returns a schema in one line, as it stands where it is not JSON.

@@ -3,6 +3,7 @@ package tool
 import (
 	"context"
 	"fmt"
+	"path"
 	"strings"
 
 	"github.com/agentworker/worker/internal/termtext"
@@ -62,12 +63,40 @@ func (ws *Workspace) globPaths(ctx context.Context, call *Call, a globArgs) (Res
 	switch {
 	case out.full:
 		out.note("the first %s; there are more: narrow the pattern or the path", termtext.Plural(shown, "result"))
-	case shown == 0:
-		out.note("no file matches %q below %s", a.Pattern, rootfs.Show(w.given))
+	case shown == 0 && ctx.Err() == nil:
+		ws.globIgnored(ctx, w, a.Pattern, out)
 	}
 	w.notes(ctx, out)
 	return out.result(), nil
 }
+
+// globIgnored says what of a pattern that matches no other file is ignored by git: a file that
+// the pattern names is a result.
+func (ws *Workspace) globIgnored(ctx context.Context, w *walker, pattern string, out *output) {
+	all := *w
+	all.ignored, all.leftOut = true, 0
+	named := path.Join(w.base, pattern)
+	n := 0
+	for name := range all.files(ctx) {
+		if name == named {
+			out.line(rootfs.Show(name))
+			out.note("it is ignored by git")
+			return
+		}
+		if n++; n == maxIgnored {
+			break
+		}
+	}
+	out.note("no file matches %q below %s", pattern, rootfs.Show(w.given))
+	if n == maxIgnored {
+		out.note("%d or more matches are ignored by git: give their folder as path to see them", n)
+	} else if n > 0 {
+		out.note("%s ignored by git: give their folder as path to see them", termtext.Plural(n, "match is", "matches are"))
+	}
+}
+
+// maxIgnored bounds how many ignored files are counted.
+const maxIgnored = 1000
 
 // relPattern makes a pattern that begins with the path of the workspace
 // relative to it.

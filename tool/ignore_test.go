@@ -124,3 +124,24 @@ func TestWalkCancelled(t *testing.T) {
 		}
 	}
 }
+
+// TestGlobIgnored: a file that git ignores is found by its name, and a pattern that matches only
+// such files says so.
+func TestGlobIgnored(t *testing.T) {
+	p := newPlace(t, nil, map[string]string{
+		".gitignore": "dist/\n*.log\n", "dist/a.js": "", "dist/b.js": "", "x.log": "", "src/a.ts": "", "app/[id]/page.tsx": "", "app/(shop)/[[...slug]]/page.tsx": "",
+	})
+	for pattern, want := range map[string]string{
+		"dist/a.js":                       "dist/a.js\n(it is ignored by git)",
+		"dist/*.js":                       "(no file matches \"dist/*.js\" below .)\n(2 matches are ignored by git: give their folder as path to see them)",
+		"*.log":                           "(no file matches \"*.log\" below .)\n(1 match is ignored by git: give their folder as path to see them)",
+		"*.py":                            "(no file matches \"*.py\" below .)",
+		"app/[id]/page.tsx":               "app/[id]/page.tsx",
+		"app/(shop)/[[...slug]]/page.tsx": "app/(shop)/[[...slug]]/page.tsx",
+		"**/[[...slug]]/*":                "app/(shop)/[[...slug]]/page.tsx",
+	} {
+		if got := p.text("glob", args{"pattern": pattern}); got != want {
+			t.Errorf("%s: %q, want %q", pattern, got, want)
+		}
+	}
+}

@@ -26,6 +26,7 @@ type walker struct {
 	readable func(path string) bool // nil means all is readable
 	glob     *fileglob.Glob         // matched against the path below the base; nil means all
 	links    bool                   // symbolic links are among the results
+	ignored  bool                   // what .gitignore names is not skipped
 
 	given string // the base as the model named it, cleaned
 	base  string // where that leads
@@ -173,6 +174,9 @@ func (w *walker) rulesIn(ctx context.Context, dir string, above ignore.Rules) ig
 // readIgnoreFile returns rules and those of a file, if there is one to read. It
 // stops when ctx ends, and notes in w.unreadRules what is beyond the bounds.
 func (w *walker) readIgnoreFile(ctx context.Context, rules ignore.Rules, name string, depth int) ignore.Rules {
+	if w.ignored {
+		return nil
+	}
 	if ctx.Err() != nil {
 		return rules
 	}

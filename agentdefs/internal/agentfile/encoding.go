@@ -98,3 +98,28 @@ func firstInvalidLine(s string) int {
 	}
 	return line
 }
+
+// conflict returns the line at which the markers of a merge conflict begin that is not
+// resolved; 0 means there is none. In a code fence they are an example.
+func conflict(text string) int {
+	if !strings.Contains(text, "<<<<<<< ") {
+		return 0
+	}
+	begin, middle, fenced, n := 0, false, false, 0
+	for line := range strings.Lines(text) {
+		n++
+		line = strings.TrimRight(line, "\n")
+		switch fence := strings.TrimLeft(line, " "); {
+		case strings.HasPrefix(fence, "```") || strings.HasPrefix(fence, "~~~"):
+			fenced = !fenced
+		case fenced:
+		case strings.HasPrefix(line, "<<<<<<< "):
+			begin, middle = n, false
+		case line == "=======" && begin > 0:
+			middle = true
+		case strings.HasPrefix(line, ">>>>>>> ") && middle:
+			return begin
+		}
+	}
+	return 0
+}

@@ -18,6 +18,10 @@ import (
 // Markdown.
 func (p *Reader) Header(data []byte) (Header, bool) {
 	text := p.decode(data)
+	if line := conflict(text); line > 0 {
+		p.Refuse(diag.MergeConflict, line, 0, "finish the merge", "the markers of a merge conflict begin here")
+		return Header{}, false
+	}
 	var read func(string) (*yaml.Node, error)
 	switch path.Ext(p.File) {
 	case ".json":

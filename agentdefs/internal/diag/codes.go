@@ -19,6 +19,7 @@ const (
 	NameDuplicate       = "name-duplicate"
 	NameInvalid         = "name-invalid"
 	ToolsNoneRecognized = "tools-none-recognized"
+	MergeConflict       = "merge-conflict"
 	PermissionInvalid   = "permission-invalid"
 	OutputInvalid       = "output-invalid"
 	BudgetInvalid       = "budget-invalid"
@@ -91,6 +92,7 @@ var codes = []Code{
 	{NameDuplicate, Error, "a file before it in the folder has the same name", "give one of them another name"},
 	{NameInvalid, Error, "the name holds characters that control or cannot be seen, or has over 200", "write a short name in one line"},
 	{ToolsNoneRecognized, Error, "none of the names in `tools` is a tool here; the file is served, and the list allows nothing", "name at least one tool"},
+	{MergeConflict, Error, "the file has the markers of a merge that is not finished; it is refused", "finish the merge"},
 	{PermissionInvalid, Error, "what decides about permission, or about who may call the agent, cannot be read exactly; the file is refused", "see the message, and \"What is refused\" in docs/reference/agent-files.md"},
 	{BudgetInvalid, Error, "`budget` cannot be read; the file is refused", "correct it, or remove it"},
 	{OutputInvalid, Error, "`output` is not a JSON Schema that can be checked; the file is refused", "correct it, or remove it"},

@@ -14,7 +14,8 @@ import (
 // The pattern is matched against the whole of a slash-separated path. "*" and "?" stop
 // at a slash, "**" as a whole segment is any number of folders, none included; "[a-z]"
 // and "[!a-z]" are one character, "{a,b}" alternatives, which may be nested and contain
-// slashes; a backslash takes the meaning from the next character. A name that begins
+// slashes; a backslash takes the meaning from the next character. A segment also matches
+// a name that is spelled like it: "app/[id]/page.tsx" finds that file. A name that begins
 // with a dot is like any other. A pattern or alternative without a slash is matched
 // against the base name, at any depth. A slash at the end means everything below the
 // folder.
@@ -23,8 +24,14 @@ import (
 // it doublestar's: that has no base names within braces and cannot tell which
 // folders to skip, so the front would stay, and only matchSegments would go.
 type Glob struct {
-	alternatives [][]string // of segments
+	alternatives [][]segment
 }
+
+// segment is what a pattern says of one name of a path.
+type segment struct{ pattern, name string }
+
+// anyDepth is the segment that stands for any number of folders.
+var anyDepth = segment{"**", "**"}
 
 // The bounds of a pattern.
 const (
@@ -61,28 +68,28 @@ func Compile(pattern string) (*Glob, error) {
 }
 
 // globSegments checks a pattern without braces and splits it at its slashes.
-func globSegments(p string) ([]string, error) {
+func globSegments(p string) ([]segment, error) {
 	if strings.HasPrefix(p, "/") {
 		return nil, fmt.Errorf("it begins with a slash: patterns are relative to path")
 	}
 	if p != "" && !strings.Contains(p, "/") {
 		p = "**/" + p
 	}
-	var segments []string
+	var segments []segment
 	for s := range strings.SplitSeq(p, "/") {
 		switch {
 		case s == "" || s == ".":
 			continue
 		case s == "..":
 			return nil, fmt.Errorf("it contains %q: use path to search another folder", "..")
-		case s == "**" && len(segments) > 0 && segments[len(segments)-1] == "**":
+		case s == "**" && len(segments) > 0 && segments[len(segments)-1] == anyDepth:
 			continue
 		}
-		s = GoClasses(s)
-		if _, err := path.Match(s, ""); err != nil {
-			return nil, fmt.Errorf("segment %q: a %q without its end, or a backslash at the end", s, "[")
+		pattern := GoClasses(s)
+		if _, err := path.Match(pattern, ""); err != nil {
+			return nil, fmt.Errorf("segment %q: a %q without its end, or a backslash at the end", pattern, "[")
 		}
-		segments = append(segments, s)
+		segments = append(segments, segment{pattern, s})
 	}
 	return segments, nil
 }
@@ -90,22 +97,22 @@ func globSegments(p string) ([]string, error) {
 // Match reports whether the glob matches the path name.
 func (g *Glob) Match(name string) bool {
 	parts := strings.Split(name, "/")
-	return slices.ContainsFunc(g.alternatives, func(segments []string) bool {
+	return slices.ContainsFunc(g.alternatives, func(segments []segment) bool {
 		return matchSegments(segments, parts)
 	})
 }
 
 // matchSegments goes back, after a mismatch, to the last "**" only: what those
 // before it have matched stays right, as for "*" in a name.
-func matchSegments(segments, parts []string) bool {
+func matchSegments(segments []segment, parts []string) bool {
 	s, p := 0, 0
 	backS, backP := -1, 0
 	for p < len(parts) {
 		switch {
-		case s < len(segments) && segments[s] == "**":
+		case s < len(segments) && segments[s] == anyDepth:
 			backS, backP = s, p
 			s++
-		case s < len(segments) && matchSegment(segments[s], parts[p]):
+		case s < len(segments) && segments[s].match(parts[p]):
 			s++
 			p++
 		case backS >= 0:
@@ -115,7 +122,7 @@ func matchSegments(segments, parts []string) bool {
 			return false
 		}
 	}
-	for s < len(segments) && segments[s] == "**" {
+	for s < len(segments) && segments[s] == anyDepth {
 		s++
 	}
 	return s == len(segments)
@@ -124,14 +131,14 @@ func matchSegments(segments, parts []string) bool {
 // MayMatchBelow reports whether a path below the folder dir may match.
 func (g *Glob) MayMatchBelow(dir string) bool {
 	parts := strings.Split(dir, "/")
-	return slices.ContainsFunc(g.alternatives, func(segments []string) bool {
+	return slices.ContainsFunc(g.alternatives, func(segments []segment) bool {
 		for i, part := range parts {
 			switch {
 			case i == len(segments):
 				return false
-			case segments[i] == "**":
+			case segments[i] == anyDepth:
 				return true
-			case !matchSegment(segments[i], part):
+			case !segments[i].match(part):
 				return false
 			}
 		}
@@ -139,9 +146,9 @@ func (g *Glob) MayMatchBelow(dir string) bool {
 	})
 }
 
-func matchSegment(pattern, name string) bool {
-	ok, err := path.Match(pattern, name)
-	return ok && err == nil
+func (s segment) match(name string) bool {
+	ok, err := path.Match(s.pattern, name)
+	return ok && err == nil || s.name == name
 }
 
 // expandBraces returns the patterns that p means, each with one alternative chosen in

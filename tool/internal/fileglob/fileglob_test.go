@@ -22,6 +22,8 @@ func TestFileGlob(t *testing.T) {
 		{"**/a/**/b/*", "a/b/c x/a/y/b/b/c", "a/b a/b/c/d"},
 		{"a**b", "ab axxb x/a.b", "a/b"},
 		{"?", "a x/b é", "ab"},
+		{"app/[id]/page.tsx", "app/[id]/page.tsx app/i/page.tsx", "app/x/page.tsx"},
+		{"**/[[...slug]]/*.tsx", "app/[[...slug]]/a.tsx", "app/slug/a.tsx"},
 		{"a?c/d", "abc/d", "a/c/d ac/d"},
 		{"[a-c]x", "ax cx", "dx"},
 		{"[!a-c]x", "dx éx", "ax é"},
