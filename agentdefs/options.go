@@ -17,8 +17,8 @@ type Options struct {
 	// ruleset. The program that starts agents then limits their depth.
 	Nesting bool
 
-	// MaxSteps is that of agents whose files do not say, 1 to [MaxMaxSteps]; 0 means
-	// [DefaultMaxSteps], or for a file in the form of another tool that tool's.
+	// MaxSteps is the default for files without maxSteps, 1 to [MaxMaxSteps]. 0 means
+	// [DefaultMaxSteps]; files in another tool's form get that tool's default.
 	MaxSteps int
 
 	// Home is the folder that "~/" and "$HOME/" mean in patterns; empty means

@@ -22,8 +22,8 @@ func ToolName(name string) string {
 	return name[:min(len(name), maxToolName)]
 }
 
-// MeantTool returns the tool that a made-up name means, of those that there are; else the name.
-// Models put a namespace before a name, or a token of their own format behind it.
+// MeantTool returns the known tool that a made-up name means, else the name itself. Models put
+// a namespace before a name, or a token of their own format after it.
 func MeantTool(name string, known func(name string) bool) string {
 	if known(name) {
 		return name

@@ -41,9 +41,8 @@ type Layers struct {
 	Static  *Ruleset // permissions.jsonc, and what a person has said at the start of the process
 	Runtime *Ruleset // "always" answers of this session
 
-	// Defaults decide, together with the agents' rules, about what no person has said
-	// anything of in Static and Runtime: the stricter of the two counts. nil means that
-	// the agents' rules alone do.
+	// Defaults decide where no rule in Static and Runtime matches: then the stricter of
+	// the default and the agents' rules counts. nil means that only the agents' rules do.
 	Defaults *Ruleset
 
 	// Held says that a sandbox holds commands to the file rules: what a command

@@ -10,7 +10,7 @@ import (
 //go:embed defaults.jsonc
 var DefaultsText []byte
 
-// newText is what a new permissions.jsonc holds: comments alone.
+// newText is what a new permissions.jsonc holds: only comments.
 //
 //go:embed new.jsonc
 var newText []byte

@@ -31,7 +31,7 @@ type File struct {
 	settled bool // info was old when read: the same info means the same text
 }
 
-// OpenFile opens the file at path. A missing one is created with comments alone
+// OpenFile opens the file at path. A missing one is created with only comments
 // (mode 0600, its folder 0700). home is what "~/" means; "" is the
 // user's home folder. A broken file is a [*SyntaxError].
 func OpenFile(path, home string) (*File, error) {
@@ -57,7 +57,7 @@ func (f *File) Text() []byte {
 }
 
 // ReadFile returns the rules that [OpenFile] would begin with, and writes
-// nothing: none if the file does not exist.
+// nothing. A missing file has no rules.
 func ReadFile(path, home string) (rules *Ruleset, exists bool, err error) {
 	f := &File{path: path, home: home}
 	rules, err = f.Rules()

@@ -63,7 +63,7 @@ func TestSeed(t *testing.T) {
 	}
 	rules, err := f.Rules()
 	if err != nil || rules.Len() != 0 {
-		t.Errorf("a new file has %d rules, %v; want comments alone", rules.Len(), err)
+		t.Errorf("a new file has %d rules, %v; want only comments", rules.Len(), err)
 	}
 }
 

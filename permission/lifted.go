@@ -19,7 +19,7 @@ func (r *Ruleset) Lifted(tool, pattern string) ([]Rule, error) {
 	}
 	begin := g.Prefix()
 	text := strings.ReplaceAll(pattern, `\`, "")
-	literal := glob.Quote(text) == pattern // it matches text alone
+	literal := glob.Quote(text) == pattern // it matches only text
 	var lifted []Rule
 	for _, c := range r.of(tool) {
 		other := c.pattern.Prefix()

@@ -26,9 +26,9 @@ type Options struct {
 	Support *Support
 }
 
-// NetworkFunc returns an error, which the command sees, unless hostport may be
-// reached. It is asked about what the command names ("name:port"). If that is a name, it
-// is then asked about each address that the name has led to, and name says which it was.
+// NetworkFunc returns nil if a command may reach hostport. The command sees the error. It is
+// asked about what the command names ("name:port"). For a name it is then asked about each
+// address, with the name.
 type NetworkFunc func(ctx context.Context, hostport, name string) error
 
 // Command is what to run.

@@ -28,8 +28,8 @@ var agents = []string{
 	"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy",
 }
 
-// quiet are the variables by which programs neither open an editor, a pager or a prompt,
-// which nobody would answer, nor colour what they print.
+// quiet are variables that keep programs from opening an editor, a pager or a prompt, since
+// nobody would answer, and from colouring their output.
 var quiet = []string{
 	"EDITOR=true", "VISUAL=true", "GIT_EDITOR=true", "GIT_SEQUENCE_EDITOR=true",
 	"PAGER=cat", "GIT_PAGER=cat", "MANPAGER=cat", "SYSTEMD_PAGER=cat", "BAT_PAGER=cat", "GH_PAGER=cat", "AWS_PAGER=", "DELTA_PAGER=cat",

@@ -37,8 +37,8 @@ func internal(a netip.Addr) bool {
 
 var sharedAddresses = netip.MustParsePrefix("100.64.0.0/10") // of a provider's network
 
-// splitHostPort returns host and port in the form that rules see: lower case,
-// without a dot at the end; an address in its shortest form; a port without zeros
+// splitHostPort returns host and port in the form that rules see. A name is in lower
+// case without a dot at its end, an address in its shortest form, a port without zeros
 // before it.
 func splitHostPort(hostport string) (host, port string, err error) {
 	host, port, err = net.SplitHostPort(hostport)

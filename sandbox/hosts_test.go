@@ -61,8 +61,8 @@ func TestInternalAddresses(t *testing.T) {
 	}
 }
 
-// TestResolvedAddress holds that an allowed name does not lead to an address that is
-// denied, and that each address is judged, not only the first.
+// TestResolvedAddress holds that an allowed name does not lead to a denied address. Each
+// address is judged, not only the first.
 func TestResolvedAddress(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/agentworker/worker/session"
 )
 
-// TestCutOff: what people have seen of an answer that was cut off stays in the conversation,
-// in the process that goes on and in what is stored.
+// TestCutOff: the text of an answer that was cut off stays in the conversation, in memory and
+// in the store.
 func TestCutOff(t *testing.T) {
 	const want = `[user "first" assistant "half of it\n\n[The answer was cut off here.]" user "go on" assistant "the rest"]`
 	for name, cut := range map[string]func(context.Context, context.CancelFunc, func(model.Part, error) bool){

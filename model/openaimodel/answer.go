@@ -109,8 +109,8 @@ func (a *answer) addDelta(d delta) []model.Part {
 	return parts
 }
 
-// whole reports whether nothing of the answer is missing, as far as it tells: it has a finish
-// reason, or it ended in order ([DONE], or behind whole calls) on a server that sends none.
+// whole reports whether the answer seems complete. It has a finish reason; or the server sends
+// none, and the answer ended in order: with [DONE], or after whole calls.
 func (a *answer) whole(broken error) bool {
 	return a.finish != "" || a.done && (a.said || len(a.calls.all) > 0) || broken == nil && a.calls.whole()
 }

@@ -132,8 +132,8 @@ func (c *Conversation) Compact(text string, kept int) (fromTask, fromKept int) {
 	return fromTask, fromKept
 }
 
-// Repeats returns how often in a row, up to most+1 times, the model has made the calls of its
-// last message with the same results, and the first of these calls that counts. Calls that
+// Repeats returns how often in a row the model has made the calls of its last message with the
+// same results, up to most+1 times, and the first call that counts. Calls that
 // poll don't count: they may get another answer each time. A message between two steps begins a
 // new row.
 func (c *Conversation) Repeats(most int, polls func(name string) bool) (n int, first model.ToolCall) {

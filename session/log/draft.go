@@ -54,8 +54,8 @@ func (f *fold) complete(at time.Time) {
 	})}
 }
 
-// CutOff returns the text of a model's message that was not completed, as the conversation
-// has it; empty means that people have seen none of it, and it is not in the conversation.
+// CutOff returns the text of an incomplete message of the model, with a note that it was cut
+// off. "" means nobody has seen any of it, so it is not in the conversation.
 func CutOff(text string) string {
 	if strings.TrimSpace(text) == "" {
 		return ""

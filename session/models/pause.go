@@ -31,8 +31,8 @@ func PauseFor(err error) time.Duration {
 	return 0
 }
 
-// Transient reports whether a model call that failed may succeed a little later: the connection
-// broke, the provider is overloaded or limits the rate, or the answer ended before it was whole.
+// Transient reports whether a failed model call may succeed a little later. The connection
+// broke, the provider is overloaded or limits the rate, or the answer was incomplete.
 func Transient(err error) bool {
 	failed, ok := errors.AsType[*model.Error](err)
 	return ok && (failed.Kind == model.ErrUnavailable || failed.Kind == model.ErrRateLimited || failed.Incomplete)

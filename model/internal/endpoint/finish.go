@@ -14,7 +14,7 @@ import (
 const AfterFinish = 2 * time.Second
 
 // Body is the body of a stream of events. It ends the last event: some servers leave out the
-// blank line behind it.
+// blank line after it.
 type Body struct {
 	io.ReadCloser
 	end   *strings.Reader
@@ -45,8 +45,7 @@ func (b *Body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// CutOff reports whether err, of an event that is no JSON, is that of a body which has ended in
-// the midst of it.
+// CutOff reports whether err is a JSON error because the body ended within an event.
 func (b *Body) CutOff(err error) bool {
 	return b.ended && b.last != "\n\n" && b.last != "\r\n" && errors.As(err, new(*json.SyntaxError))
 }

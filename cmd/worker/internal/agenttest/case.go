@@ -104,8 +104,8 @@ func (d *denials) UnmarshalYAML(n *yaml.Node) error {
 // maxFile bounds a file of cases, in bytes.
 const maxFile = 1 << 20
 
-// Find returns the cases of files, and of all .yaml and .yml files of folders. root is that of
-// the workspace. The error has everything that is wrong with them, a line each.
+// Find returns the cases of files, and of all .yaml and .yml files of folders. root is the
+// folder of the workspace. The error has everything that is wrong with them, a line each.
 func Find(root string, paths []string) ([]*Case, error) {
 	var all []*Case
 	var wrong []error
@@ -151,8 +151,8 @@ func load(root, file string) ([]*Case, error) {
 	return Parse(root, file, data)
 }
 
-// inRepository returns the absolute path of a file, which need not exist, and an error
-// unless it is in the workspace, in the repository of its case, or in the case's folder.
+// inRepository returns the absolute path of a file, which need not exist. It returns an error
+// unless the file is in the workspace, in the repository of its case, or beside the case.
 // Cases may be a stranger's, and name only what is theirs.
 func inRepository(root, cases, file string) (string, error) {
 	ws, err := workspace.Find(&workspace.Options{Dir: filepath.Dir(cases)})

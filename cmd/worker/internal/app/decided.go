@@ -20,8 +20,8 @@ import (
 	"github.com/agentworker/worker/session/gate"
 )
 
-// staticRules are the rules of permissions.jsonc, and behind them those that the person has
-// given the process.
+// staticRules are the rules of permissions.jsonc, followed by the rules of --permissions and
+// --allow.
 type staticRules struct {
 	file gate.StaticRules
 	more []permission.Rule
@@ -110,7 +110,7 @@ type RepositoryRules struct {
 	always bool   // --trust-repository
 
 	mu       sync.Mutex
-	of, only *permission.Ruleset // the rules of the file, and these without those that allow
+	of, only *permission.Ruleset // the rules of the file, and its rules that deny or ask
 }
 
 // RepositoryFile returns where a repository has its rules.
@@ -125,8 +125,7 @@ func NewRepositoryRules(p *Program, ws *workspace.Workspace) *RepositoryRules {
 	}
 }
 
-// Rules implements [gate.RepositoryRules]. Of rules that nobody trusts, those that allow are
-// left out.
+// Rules implements [gate.RepositoryRules]. Without trust it leaves out the rules that allow.
 func (r *RepositoryRules) Rules() (rules *permission.Ruleset, trusted bool, err error) {
 	rules, err = r.file.Rules()
 	if rules == nil {
@@ -193,8 +192,7 @@ func (r *RepositoryRules) Trust(hash string, trusted bool) error {
 	return errors.Join(os.MkdirAll(filepath.Dir(r.trust), 0o700), atomicfile.Write(r.trust, text, 0o600))
 }
 
-// Untrusted says that rules of the repository that allow do not count; empty means that there
-// are none, or they count.
+// Untrusted returns a notice if the file has rules that allow and nobody trusts it; else "".
 func (r *RepositoryRules) Untrusted() string {
 	allow, hash, err := r.Allowing()
 	if err != nil || len(allow) == 0 || r.always || r.trusts(hash) {

@@ -65,8 +65,8 @@ func (o *Options) Reports() bool {
 }
 
 // Status returns the exit status of a task that is done or has failed. In a pipeline it is
-// a failure if a call was denied, if the task was stopped at its step limit, or if its events
-// are not known to their end.
+// a failure if a call was denied, the task was stopped at its step limit, or some of its events
+// are not known.
 func (o *Options) Status(status cli.Status, denied bool, reason event.StopReason, unknown error) cli.Status {
 	switch {
 	case !o.On:
