@@ -296,3 +296,25 @@ func TestEnvironment(t *testing.T) {
 		t.Errorf("%s", out)
 	}
 }
+
+// TestSetID: no command leaves a program that runs with the rights of its file's owner or group.
+func TestSetID(t *testing.T) {
+	p := newPlace(t, all, `git init -q .; echo x >plain`, sandbox.Options{})
+	for _, command := range []string{
+		`cp /usr/bin/id a && chmod 4755 a`, `cp /usr/bin/id b && chmod u+s b`, `cp /usr/bin/id c && chmod 2755 c`, `install -m 4755 /usr/bin/id d`, `mkdir e && chmod g+s e`,
+		`python3 -c 'import os; os.close(os.open("f", os.O_CREAT|os.O_WRONLY, 0o4777))'`,
+		`python3 -c 'import os; os.mknod("g", 0o106755)'`,
+		`python3 -c 'import os; h = os.open(".", os.O_TMPFILE|os.O_RDWR, 0o4755); os.link("/proc/self/fd/%d" % h, "h", follow_symlinks=True)'`,
+		`python3 -c 'import ctypes; l = ctypes.CDLL(None); open("i", "w"); l.syscall(452, -100, b"i", 0o4755, 0); l.syscall(268, -100, b"i", 0o4755)'`,
+		`python3 -c 'import os; fd = os.open("j", os.O_CREAT|os.O_WRONLY, 0o755); os.fchmod(fd, 0o6755)'`,
+	} {
+		out, _ := p.run(command)
+		found, _ := p.run(`find . /tmp -perm /6000`)
+		if found = strings.TrimSpace(found); found != "" {
+			t.Errorf("%s\n%s\nleaves %s", command, out, found)
+		}
+	}
+	if out, _ := p.run(`chmod 755 plain && mkdir k && chmod 1777 k && stat -c %a plain k`); out != "755\n1777\n" {
+		t.Errorf("other modes: %q", out)
+	}
+}

@@ -18,6 +18,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"gopkg.in/yaml.v3"
@@ -228,9 +229,9 @@ func TestActionInstall(t *testing.T) {
 		t.Fatal(err)
 	}
 	sum := sha256.Sum256(archive.Bytes())
-	asked := 0
+	var asked atomic.Int32
 	release := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked++
+		asked.Add(1)
 		switch name := path.Base(r.URL.Path); {
 		case name == "checksums.txt" && strings.HasPrefix(r.URL.Path, "/v9.9.9/"):
 			fmt.Fprintf(w, "%s  worker_9.9.9_linux_amd64.tar.gz\n", strings.Repeat("0", 64))
@@ -260,12 +261,12 @@ func TestActionInstall(t *testing.T) {
 		{"v1.2.3", 0, ""},
 		{"1.2.3", 0, ""}, // it is there
 	} {
-		before := asked
+		before := asked.Load()
 		output, status := a.play(t, dir, map[string]string{"version": tt.version, "agent": "x", "prompt": "y"})
 		if status != tt.status || !strings.Contains(output, tt.says) {
 			t.Errorf("%s: exit status %d, want %d: %s", tt.version, status, tt.status, output)
 		}
-		if tt.version == "1.2.3" && asked != before {
+		if tt.version == "1.2.3" && asked.Load() != before {
 			t.Error("what is installed was fetched again")
 		}
 	}

@@ -21,7 +21,7 @@ func (s *supervisor) do(c *caller) error {
 	a := c.args
 	switch c.nr {
 	case unix.SYS_OPENAT:
-		return c.openat(int32(a[0]), a[1], int(int32(a[2])), uint32(a[3]))
+		return c.openat(int32(a[0]), a[1], int(int32(a[2])), uint32(a[3])&^setID)
 	case unix.SYS_MKDIRAT:
 		return c.make(int32(a[0]), a[1], true, func(p place) error { return unix.Mkdirat(p.dir, p.name, uint32(a[2])&0o7777) })
 	case unix.SYS_MKNODAT:
@@ -132,6 +132,9 @@ func (c *caller) linkat(oldDir int32, oldAddr uint64, newDir int32, newAddr uint
 	var st unix.Stat_t
 	if err := unix.Fstat(source, &st); err != nil {
 		return err
+	}
+	if st.Mode&setID != 0 && st.Mode&unix.S_IFMT == unix.S_IFREG {
+		return unix.EPERM
 	}
 	p, err := c.target(newDir, newAddr)
 	if err != nil {

@@ -13,6 +13,12 @@ var naming = []uint32{
 	unix.SYS_LINK, unix.SYS_LINKAT, unix.SYS_RENAME, unix.SYS_RENAMEAT, unix.SYS_RENAMEAT2, unix.SYS_BIND,
 }
 
+// modes are the calls that give a file a mode, in this argument. A program with the rights of
+// its file's owner or group would outlive the sandbox.
+var modes = map[uint32]int{
+	unix.SYS_CHMOD: 1, unix.SYS_FCHMOD: 1, unix.SYS_FCHMODAT: 2, unix.SYS_FCHMODAT2: 2, unix.SYS_CREAT: 1, unix.SYS_MKNOD: 1, unix.SYS_MKNODAT: 2,
+}
+
 // opening are the calls that make a name if the flags in this argument say so.
 var opening = map[uint32]int{unix.SYS_OPEN: 1, unix.SYS_OPENAT: 2}
 

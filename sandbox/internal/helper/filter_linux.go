@@ -81,6 +81,19 @@ func (p *program) onBits(nr uint32, arg int, bits, value uint32) {
 	p.ret(retAllow)
 }
 
+// setID are the bits of a mode with which a program runs with the rights of its file's owner
+// or group. No command sets them.
+const setID = unix.S_ISUID | unix.S_ISGID
+
+// refuseBits returns value for the call nr if its argument arg has one of bits.
+func (p *program) refuseBits(nr uint32, arg int, bits, value uint32) {
+	p.op(unix.BPF_JMP|unix.BPF_JEQ|unix.BPF_K, nr, 0, 4)
+	p.load(offArgs + 8*uint32(arg))
+	p.op(unix.BPF_JMP|unix.BPF_JSET|unix.BPF_K, bits, 0, 1)
+	p.ret(value)
+	p.load(offNumber)
+}
+
 // onEqual returns value for the call nr if its argument arg is one of values;
 // with not, if it is none of them. It allows the call otherwise.
 func (p *program) onEqual(nr uint32, arg int, values []uint32, not bool, value uint32) {
@@ -114,6 +127,9 @@ func filter(supervise, local bool) []unix.SockFilter {
 	}
 	for nr, e := range refused {
 		p.on(nr, errno(e))
+	}
+	for nr, arg := range modes {
+		p.refuseBits(nr, arg, setID, errno(unix.EPERM))
 	}
 	p.onBits(unix.SYS_CLONE, 0, newNamespaces, errno(unix.EPERM))
 	p.onBits(unix.SYS_UNSHARE, 0, newNamespaces, errno(unix.EPERM))
