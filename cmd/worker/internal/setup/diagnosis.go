@@ -2,8 +2,10 @@ package setup
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
+	"os"
 	"runtime"
 	"strings"
 
@@ -38,7 +40,7 @@ func (p doctor) look(ctx context.Context, policy bool) []finding {
 	if policy {
 		all = append(all, p.model(ctx))
 	}
-	return append(append(all, p.sandbox(), watches(), p.port()), p.hosts()...)
+	return append(append(all, p.disk(), p.sandbox(), watches(), p.port()), p.hosts()...)
 }
 
 // files says whether all files of the embedded store were read when it was opened.
@@ -69,6 +71,34 @@ func (p doctor) model(ctx context.Context) finding {
 		f.State, f.Text = fineState, fmt.Sprintf("%s answers (%s)", name, sent)
 	}
 	return f
+}
+
+// room is what the disk of the state folder must take, in bytes: about what a hundred sessions
+// write.
+const room = 4 << 20
+
+// disk finds out whether the disk of the state folder has room for sessions.
+func (p doctor) disk() finding {
+	f := finding{About: "disk", State: fineState, Text: "the state folder has room"}
+	ws, err := p.Workspace()
+	if err == nil {
+		err = takes(ws.StateDir, room)
+	}
+	if err != nil {
+		f.State, f.Text = wrongState, "the state folder takes no more: "+err.Error()
+		f.Advice = "make room on its disk, or move it with --state-dir: no session can be stored"
+	}
+	return f
+}
+
+// takes returns nil if a folder takes a file of so many bytes.
+func takes(dir string, size int) error {
+	f, err := os.CreateTemp(dir, ".room-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(make([]byte, size))
+	return errors.Join(err, f.Sync(), f.Close(), os.Remove(f.Name()))
 }
 
 // sandbox finds out what holds commands here, as the kernel gives it.

@@ -72,7 +72,7 @@ With --rebuild it first makes the records of the index again from the logs.`,
 				if full && s.Bus.Health().Embedded {
 					looks = append([]finding{files(s.Bus)}, looks...)
 				}
-				return errors.Join(p.print(&report{check, above, p.Limits(), looks}, asJSON), broken)
+				return errors.Join(p.print(&report{Check: check, Policy: above, Limits: p.Limits(), Checks: looks}, asJSON), broken)
 			})
 		},
 	}
@@ -123,10 +123,38 @@ type report struct {
 	Policy *policyDocument `json:"policy,omitempty"`
 	Limits []app.Limit     `json:"limits"`
 	Checks []finding       `json:"checks"`
+
+	// Verdict is in one line whether tasks can be run.
+	Verdict string `json:"verdict"`
+}
+
+// wrong counts what is wrong.
+func (r *report) wrong() int {
+	n := len(r.Findings)
+	for _, f := range r.Checks {
+		if f.State == wrongState {
+			n++
+		}
+	}
+	return n
+}
+
+// verdict returns the last line of a report.
+func (r *report) verdict() string {
+	if n := r.wrong(); n > 0 {
+		return "not ready: " + termtext.Plural(n, "problem is", "problems are") + " named above, each with what to do"
+	}
+	for _, f := range r.Checks {
+		if f.About == "model" && f.State == noteState {
+			return "ready, without a language model: set a key for real answers"
+		}
+	}
+	return "ready"
 }
 
 // print prints a report. What is wrong is an error.
 func (p doctor) print(r *report, asJSON bool) error {
+	r.Verdict = r.verdict()
 	if asJSON {
 		if err := p.PrintJSON(r, true); err != nil {
 			return err
@@ -134,7 +162,6 @@ func (p doctor) print(r *report, asJSON bool) error {
 	} else if err := p.printText(r); err != nil {
 		return err
 	}
-	wrong := len(r.Findings) > 0
 	for _, f := range r.Findings {
 		names := ""
 		if len(f.Sessions) > 1 {
@@ -144,11 +171,13 @@ func (p doctor) print(r *report, asJSON bool) error {
 	}
 	for _, f := range r.Checks {
 		if f.State == wrongState {
-			wrong = true
 			fmt.Fprintf(p.Stderr, "%s: %s\n  %s\n", f.About, termtext.OneLine(f.Text, 500), f.Advice)
 		}
 	}
-	if wrong {
+	if !asJSON {
+		fmt.Fprintf(p.Stdout, "\n%s\n", r.Verdict)
+	}
+	if r.wrong() > 0 {
 		return cli.CheckFailed
 	}
 	return nil
