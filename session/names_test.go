@@ -44,3 +44,14 @@ func TestCutCall(t *testing.T) {
 		t.Errorf("%+v, want %q", out, want)
 	}
 }
+
+// TestWrongArguments: arguments that a tool does not take are an error of the call, and no
+// denial by rules.
+func TestWrongArguments(t *testing.T) {
+	e := newEnv(t, turns{calls(model.ToolCall{ID: "1", Name: "a", Arguments: `{}`}), say("done")}, nil)
+	s := e.open(session.Spec{Tools: []tool.Tool{echo("a")}})
+	e.end(s, s.Prompt(t.Context(), "go"))
+	if w := s.Record().Work; w.Failed != 1 || w.Denied != 0 {
+		t.Errorf("work %+v", w)
+	}
+}

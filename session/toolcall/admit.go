@@ -69,7 +69,9 @@ func (s *Calls) admit(ctx context.Context, c *Call, wait bool) {
 		values, err = c.Prepared.Values()
 	}
 	if err != nil {
-		c.End(s.Audit.refuseUndecided(c, "%s is refused: %s", c.Name, errtext.Of(err)))
+		res := s.Audit.refuseUndecided(c, "%s is refused: %s", c.Name, errtext.Of(err))
+		res.Refused = false // the arguments are wrong: no rule has denied them
+		c.End(res)
 		return
 	}
 	if !wait && !c.follows() && layers.Decide(values).Action == permission.Ask {
