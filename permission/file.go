@@ -13,6 +13,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/agentworker/worker/internal/atomicfile"
+	"github.com/agentworker/worker/internal/boundedfile"
 	"github.com/agentworker/worker/internal/fileinfo"
 )
 
@@ -49,12 +50,17 @@ func OpenFile(path, home string) (*File, error) {
 // Rules are none. It is never written.
 func Follow(path, home string) *File { return &File{path: path, home: home, optional: true} }
 
-// Text returns what was read last.
-func (f *File) Text() []byte {
+// RulesAndText is [File.Rules] with the text that was read last: that of the rules, unless
+// there is an error.
+func (f *File) RulesAndText() (*Ruleset, []byte, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.data
+	rules, err := f.reload()
+	return rules, f.data, err
 }
+
+// maxFile bounds a file of rules, in bytes.
+const maxFile = 4 << 20
 
 // ReadFile returns the rules that [OpenFile] would begin with, and writes
 // nothing. A missing file has no rules.
@@ -111,7 +117,7 @@ func (f *File) reload() (*Ruleset, error) {
 		return f.rules, f.err
 	}
 	settled := time.Since(fileinfo.Changed(info)) > settleTime
-	data, err := os.ReadFile(f.path)
+	data, err := boundedfile.Read(f.path, maxFile)
 	if err != nil {
 		f.info = nil
 		return f.rules, fmt.Errorf("reading permissions: %w", err)

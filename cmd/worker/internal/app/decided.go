@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 
 	"github.com/agentworker/worker/cmd/worker/internal/cli"
@@ -127,11 +126,11 @@ func NewRepositoryRules(p *Program, ws *workspace.Workspace) *RepositoryRules {
 
 // Rules implements [gate.RepositoryRules]. Without trust it leaves out the rules that allow.
 func (r *RepositoryRules) Rules() (rules *permission.Ruleset, trusted bool, err error) {
-	rules, err = r.file.Rules()
+	rules, text, err := r.file.RulesAndText()
 	if rules == nil {
 		return nil, false, err
 	}
-	if r.always || r.trusts(Hash(r.file.Text())) {
+	if r.always || err == nil && r.trusts(Hash(text)) {
 		return rules, true, err
 	}
 	r.mu.Lock()
@@ -144,7 +143,7 @@ func (r *RepositoryRules) Rules() (rules *permission.Ruleset, trusted bool, err 
 
 // Allowing returns the rules of the file that allow, and the hash of its content.
 func (r *RepositoryRules) Allowing() (allow []permission.Rule, hash string, err error) {
-	rules, err := r.file.Rules()
+	rules, text, err := r.file.RulesAndText()
 	if err != nil {
 		return nil, "", err
 	}
@@ -156,7 +155,7 @@ func (r *RepositoryRules) Allowing() (allow []permission.Rule, hash string, err 
 			allow = append(allow, rule)
 		}
 	}
-	return allow, Hash(r.file.Text()), nil
+	return allow, Hash(text), nil
 }
 
 // Hash is the hash by which a content is trusted.
@@ -198,5 +197,5 @@ func (r *RepositoryRules) Untrusted() string {
 	if err != nil || len(allow) == 0 || r.always || r.trusts(hash) {
 		return ""
 	}
-	return fmt.Sprintf("%s has rules that allow calls, which do not count until you trust them: 'worker trust' shows them", strings.TrimPrefix(r.file.Path(), "./"))
+	return fmt.Sprintf("%s has rules that allow calls, which do not count until you trust them: 'worker trust' shows them", r.file.Path())
 }
