@@ -90,6 +90,11 @@ func (l *Layers) decideAll(values []Value, each func(v *Value, d Decision)) Deci
 	worst := Decision{}
 	for i := range values {
 		v := &values[i]
+		if v.script != "" {
+			w := *v
+			w.Text = v.matched
+			v = &w
+		}
 		if text, abs := normalise(v.Text), normalise(v.Abs); text != v.Text || abs != v.Abs {
 			w := *v
 			w.Text, w.Abs = text, abs

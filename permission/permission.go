@@ -96,6 +96,18 @@ type Value struct {
 
 	// Why says why a value is unknown, and how it could be written instead.
 	Why string
+
+	// script is the file that the value was found in; "": none. matched is then
+	// what patterns are matched against.
+	script, matched string
+}
+
+// InScript returns the value for what a script file holds. Patterns match as before.
+// Text names the file, so that nothing which shows the value quotes the file.
+func (v Value) InScript(path string) Value {
+	v.script, v.matched = path, v.Text
+	v.Text, v.Written, v.Always, v.With, v.Why = "a command of the script "+path, "", "", "", ""
+	return v
 }
 
 // Kind says which rules are about a value. The kinds from [Mentioned] on can

@@ -120,22 +120,48 @@ func (a *analysis) shell(st *state, p *program.Program, v argv) {
 	a.unknown(v.line(), "the shell reads its input: give the script with -c")
 }
 
-// scriptFile looks at a script in a file: what rules deny of its commands
-// refuses the call, as if they stood in the line.
+// scriptFile looks at a script in a file of the workspace: what rules deny of its
+// commands refuses the call, as if they stood in the line. No value quotes the file.
 func (a *analysis) scriptFile(st *state, p *program.Program, v argv, path string) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(st.cwd, path)
 	}
-	var data []byte
-	info, err := os.Stat(path)
-	if err == nil && info.Mode().IsRegular() && info.Size() <= maxCommand && a.look(10) {
-		data, err = os.ReadFile(path)
+	var data string
+	if st.cwd != "" && len(st.written) == 0 && a.look(10) {
+		data = fileBelow(a.ws.Root, path)
 	}
-	if st.cwd == "" || len(st.written) > 0 || err != nil || len(data) == 0 {
-		a.unknown(v.line(), "the script cannot be read beforehand: run it by a call of its own")
+	if data == "" {
+		a.unknown(v.line(), "the script cannot be read beforehand: run one of the workspace, by a call of its own")
 		return
 	}
-	a.elsewhere(string(data), p.Is(program.Posix))
+	mark := len(a.values)
+	a.elsewhere(data, p.Is(program.Posix))
+	for i := mark; i < len(a.values); i++ {
+		delete(a.seen, a.values[i])
+		a.values[i] = a.values[i].InScript(path)
+	}
+}
+
+// fileBelow returns what a small regular file below dir holds. It is "" for any other,
+// also for one that a link leads out to: the session may not read that.
+func fileBelow(dir, path string) string {
+	rel, err := filepath.Rel(dir, path)
+	if err != nil || !filepath.IsLocal(rel) {
+		return ""
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return ""
+	}
+	defer root.Close()
+	if info, err := root.Stat(rel); err != nil || !info.Mode().IsRegular() || info.Size() > maxCommand {
+		return ""
+	}
+	data, err := root.ReadFile(rel)
+	if err != nil || len(data) > maxCommand {
+		return ""
+	}
+	return string(data)
 }
 
 // find follows the commands that find runs for what it finds.
