@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -59,4 +60,42 @@ func Sweep(dir string) error {
 		errs = append(errs, removeOwn(strings.TrimSuffix(name, ".lock"), lock))
 	}
 	return errors.Join(errs...)
+}
+
+// nameLock is held while names of a workspace are judged and made, by one session of
+// all that keep their folders in one place, also of other processes.
+type nameLock struct {
+	mu   sync.Mutex
+	file *os.File // nil: the session is alone
+}
+
+// openNames opens what the sessions of dir lock: dir itself, which no command sees.
+func openNames(dir string) (*os.File, error) {
+	if dir == "" {
+		return nil, nil
+	}
+	return os.Open(dir)
+}
+
+// Lock waits for the lock.
+func (l *nameLock) Lock() {
+	l.mu.Lock()
+	if l.file != nil {
+		_ = retry(func() error { return unix.Flock(int(l.file.Fd()), unix.LOCK_EX) })
+	}
+}
+
+// Unlock releases the lock.
+func (l *nameLock) Unlock() {
+	if l.file != nil {
+		_ = unix.Flock(int(l.file.Fd()), unix.LOCK_UN)
+	}
+	l.mu.Unlock()
+}
+
+func (l *nameLock) close() error {
+	if l.file == nil {
+		return nil
+	}
+	return l.file.Close()
 }

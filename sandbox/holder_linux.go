@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -166,7 +165,7 @@ func idMap(file string) []syscall.SysProcIDMap {
 
 // send sends a document with descriptors.
 func (h *holder) send(document any, fds []int) error {
-	body, err := json.Marshal(document)
+	body, err := wire.Pack(document)
 	if err != nil {
 		return err
 	}
@@ -213,7 +212,7 @@ func (h *holder) receive(document any, limit time.Duration) ([]int, error) {
 			got = append(got, more...)
 		}
 	}
-	return got, json.Unmarshal(buf[:n], document)
+	return got, wire.Unpack(buf[:n], document)
 }
 
 // holderTimeout is how long the holder may take to start a process.
@@ -285,12 +284,13 @@ func (h *holder) try() error {
 	l := &layout{}
 	l.system()
 	l.mounts = append(l.mounts, wire.Mount{Op: wire.OpProc, Target: "/proc"}, wire.Mount{Op: wire.OpDev, Target: "/dev"})
-	if err := wire.Write(socket, wire.Job{Args: []string{"/bin/sh", "-c", ":"}, Dir: "/", Mounts: l.mounts}); err != nil {
+	conn := wire.NewConn(socket)
+	if err := conn.Write(wire.Job{Args: []string{"/bin/sh", "-c", ":"}, Dir: "/", Mounts: l.mounts}); err != nil {
 		return err
 	}
 	for {
 		var m wire.Message
-		if err := wire.Read(socket, &m); err != nil {
+		if err := conn.Read(&m); err != nil {
 			return fmt.Errorf("trying a command: %w", err)
 		}
 		switch m.Kind {

@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"encoding/json"
 	"testing"
 	"time"
 
@@ -18,7 +17,7 @@ func TestLateAnswer(t *testing.T) {
 	defer ours.Close()
 	defer theirs.Close()
 	answer := func(a wire.Spawned, fds ...int) {
-		body, err := json.Marshal(a)
+		body, err := wire.Pack(a)
 		if err == nil {
 			err = unix.Sendmsg(int(theirs.Fd()), body, unix.UnixRights(fds...), nil, 0)
 		}

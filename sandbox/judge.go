@@ -143,8 +143,8 @@ type Refusal struct {
 
 // refusedWrite returns why path may not be made or written; nil means it may.
 func (p *Profile) refusedWrite(op, abs string) *Refusal {
-	if path.Base(abs) == ".git" && contains(p.Workspace, abs) && op != "open" {
-		return &Refusal{op, abs, "a repository of its own decides which programs git runs: none is made or moved in the workspace"}
+	if path.Base(abs) == ".git" && contains(p.Workspace, abs) {
+		return &Refusal{op, abs, "a repository of its own decides which programs git runs: none is made, moved or written in the workspace"}
 	}
 	if p.judge(abs).write {
 		return nil
@@ -154,6 +154,9 @@ func (p *Profile) refusedWrite(op, abs string) *Refusal {
 
 // why says what keeps tool from the path.
 func (p *Profile) why(abs, tool string) string {
+	if path.Base(abs) == ".git" && tool == writeTool {
+		return "it says where git finds its settings"
+	}
 	if _, inner, ok := p.gitDir(abs); ok && gitProtected(inner) {
 		return "git's settings and hooks are never writable"
 	} else if ok && !p.ownGit(abs) {

@@ -112,7 +112,54 @@ func (p *Profile) layout(s *scanner, dir string, copied map[string]string) (*lay
 		}
 		l.folder(Folder{g, access}, "", true)
 	}
-	return l, p.workspace(l, trees)
+	if err := p.workspace(l, trees); err != nil {
+		return nil, err
+	}
+	l.pinAbove()
+	return l, nil
+}
+
+// pinAbove keeps the folders above each mounted tree where they are. In a folder in
+// which anything may be made one could be renamed, and the tree would be at a path
+// that no rule is about.
+func (l *layout) pinAbove() {
+	placed := make(map[string]bool)
+	out := make([]wire.Mount, 0, len(l.mounts)+8)
+	for _, m := range l.mounts {
+		if m.Op == wire.OpRead || m.Op == wire.OpWrite || m.Op == wire.OpDir {
+			for _, dir := range l.above(m.Target) {
+				if !placed[dir] {
+					placed[dir] = true
+					out = append(out, wire.Mount{Op: wire.OpDir, Target: dir}, wire.Mount{Op: wire.OpPin, Target: dir})
+				}
+			}
+			placed[m.Target] = true
+		}
+		out = append(out, m)
+	}
+	l.mounts = out
+}
+
+// above returns the folders between path and the free folder that it is in, the
+// highest first.
+func (l *layout) above(path string) (dirs []string) {
+	free, held := "", ""
+	longest := func(in []string) (best string) {
+		for _, dir := range in {
+			if dir != path && contains(dir, path) && len(dir) > len(best) {
+				best = dir
+			}
+		}
+		return best
+	}
+	if free, held = longest(l.free), longest(slices.Concat(l.read, l.judged)); free == "" || len(held) > len(free) {
+		return nil
+	}
+	for dir := filepath.Dir(path); dir != free && contains(free, dir); dir = filepath.Dir(dir) {
+		dirs = append(dirs, dir)
+	}
+	slices.Reverse(dirs)
+	return dirs
 }
 
 // workspace adds the workspace, and the parts of it and the other trees that

@@ -18,7 +18,8 @@ type Process struct {
 	held    []string
 	pidfd   *os.File
 	socket  *os.File
-	stop    func() // releases what only this command used
+	conn    *wire.Conn // on socket
+	stop    func()     // releases what only this command used
 
 	sending sync.Mutex
 	done    chan struct{}
@@ -31,10 +32,11 @@ type Process struct {
 
 // begin sends the job and waits until the command runs.
 func (p *Process) begin(job *wire.Job) error {
-	err := wire.Write(p.socket, job)
+	p.conn = wire.NewConn(p.socket)
+	err := p.conn.Write(job)
 	var m wire.Message
 	for err == nil {
-		if err = wire.Read(p.socket, &m); err != nil || m.Kind == wire.KindStarted {
+		if err = p.conn.Read(&m); err != nil || m.Kind == wire.KindStarted {
 			break
 		}
 		if m.Kind == wire.KindError {
@@ -58,7 +60,7 @@ func (p *Process) follow() {
 	ended := false
 	for !ended {
 		var m wire.Message
-		if err := wire.Read(p.socket, &m); err != nil {
+		if err := p.conn.Read(&m); err != nil {
 			if p.err = errKilled; !p.hasNamespace() {
 				p.err = errHelperKilled
 			}
@@ -136,7 +138,7 @@ func shutdown(socket *os.File) error {
 func (p *Process) send(m wire.Message) error {
 	p.sending.Lock()
 	defer p.sending.Unlock()
-	return wire.Write(p.socket, m)
+	return p.conn.Write(m)
 }
 
 // Wait waits until nothing of the command is left. The error says why it could

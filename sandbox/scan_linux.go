@@ -92,6 +92,9 @@ func (s *scanner) folder(path string) (*folder, error) {
 	if err := unix.Lstat(path, &st); err != nil {
 		return nil, ignoreGone(err)
 	}
+	if len(path) > maxScannedPath || s.budget < 0 {
+		return unseen(path), nil
+	}
 	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
 		return nil, nil
 	}
@@ -105,7 +108,7 @@ func (s *scanner) folder(path string) (*folder, error) {
 		s.tree[path] = f
 	}
 	if s.budget -= f.names; s.budget < 0 {
-		return nil, fmt.Errorf("the workspace has more than %d names", maxNames)
+		return unseen(path), nil
 	}
 	f.hidden = !f.self.read && !f.readAny
 	f.frozen = !f.self.write && !f.writes
@@ -128,8 +131,14 @@ func (s *scanner) folder(path string) (*folder, error) {
 	return f, nil
 }
 
+// maxScannedPath bounds the bytes of a path that is looked at: mounts need longer ones.
+const maxScannedPath = 3000
+
+// unseen is a folder that could not be looked at: nothing in it is allowed.
+func unseen(path string) *folder { return &folder{path: path, hidden: true, frozen: true} }
+
 func ignoreGone(err error) error {
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.EACCES) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
 		return nil
 	}
 	return err
@@ -139,8 +148,15 @@ func ignoreGone(err error) error {
 func (s *scanner) read(path string, now stamp, old *folder) (*folder, error) {
 	settled := time.Now().UnixNano()-now.change > int64(settleTime)
 	entries, err := readDir(path)
+	if err != nil && ignoreGone(err) == nil {
+		return nil, nil
+	}
+	if err == nil { // names without what they name, where the right to enter lacks
+		var st unix.Stat_t
+		err = unix.Lstat(path+"/.", &st)
+	}
 	if err != nil {
-		return nil, ignoreGone(err)
+		return unseen(path), nil
 	}
 	f := &folder{path: path, stamp: now, settled: settled, self: s.profile.judge(path), names: len(entries)}
 	_, inner, inGit := s.profile.gitDir(path)
@@ -154,13 +170,16 @@ func (s *scanner) read(path string, now stamp, old *folder) (*folder, error) {
 			continue
 		}
 		n := name{base: e.Name(), verdict: s.profile.judge(abs), symlink: e.Type()&fs.ModeSymlink != 0}
+		if e.Name() == ".git" { // it says where git finds its settings
+			n.verdict.write = false
+		}
 		free := n.verdict.read && n.verdict.write
 		links := uint64(1)
 		if !n.symlink {
 			var st unix.Stat_t
 			if err := unix.Lstat(abs, &st); err != nil {
 				if ignoreGone(err) != nil {
-					return nil, err
+					return unseen(path), nil
 				}
 				continue
 			}

@@ -31,7 +31,7 @@ type Session struct {
 	dial dialFunc // nil means the real one; for tests
 
 	scanner scanner
-	names   sync.RWMutex // write: while names of the workspace are made or moved
+	names   nameLock // held while names of the workspace are made or moved
 }
 
 // Open prepares a session's sandboxes. It starts nothing: the first command
@@ -60,6 +60,9 @@ func Open(opts Options) (*Session, error) {
 	var err error
 	if s.dir, s.lock, err = makeOwn(dir); err != nil {
 		return nil, err
+	}
+	if s.names.file, err = openNames(opts.Dir); err != nil {
+		return nil, errors.Join(err, removeOwn(s.dir, s.lock))
 	}
 	return s, nil
 }
@@ -295,7 +298,7 @@ func (s *Session) Close() error {
 	if proxy != nil {
 		proxy.close()
 	}
-	return removeOwn(s.dir, s.lock)
+	return errors.Join(s.names.close(), removeOwn(s.dir, s.lock))
 }
 
 // removeAll removes a tree in which folders may lack the right to write: the

@@ -20,14 +20,14 @@ import (
 
 // socket is the command's line to the worker.
 type socket struct {
-	file *os.File
+	conn *wire.Conn
 	mu   sync.Mutex // of writing
 }
 
 func (s *socket) send(m wire.Message) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return wire.Write(s.file, m)
+	return s.conn.Write(m)
 }
 
 // call runs one command: as process 1 of its namespaces, or without any.
@@ -41,9 +41,9 @@ func call(role wire.Role) error {
 	case wire.RoleInner: // it has to live to end what it started: "pkill worker" does not end it
 		signal.Notify(make(chan os.Signal, 1))
 	}
-	s := &socket{file: os.NewFile(wire.SocketFD, "worker")}
+	s := &socket{conn: wire.NewConn(os.NewFile(wire.SocketFD, "worker"))}
 	var job wire.Job
-	if err := wire.Read(s.file, &job); err != nil {
+	if err := s.conn.Read(&job); err != nil {
 		return err
 	}
 	status, err := perform(role, &job, s)
@@ -90,7 +90,7 @@ func perform(role wire.Role, job *wire.Job, s *socket) (unix.WaitStatus, error) 
 func follow(s *socket, pid int, answers chan<- wire.Message) {
 	for {
 		var m wire.Message
-		if err := wire.Read(s.file, &m); err != nil {
+		if err := s.conn.Read(&m); err != nil {
 			if ending.Store(true); !killAll() {
 				os.Exit(1)
 			}

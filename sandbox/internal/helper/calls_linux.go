@@ -46,17 +46,44 @@ func (s *supervisor) do(c *caller) error {
 	return unix.ENOSYS
 }
 
-// judge asks for the place and then does make.
-func (c *caller) judge(ask wire.Ask, do func() error) error {
-	if err := c.valid(); err != nil {
-		return err
-	}
-	done, err := c.s.allowed(ask)
-	defer done()
+// judge asks about the places that where returns, and then does make. The worker holds
+// names still from its answer on: if a folder has been moved until then, the answer
+// was about another place, and it is asked again.
+func (c *caller) judge(where func() (wire.Ask, error), do func() error) error {
+	ask, err := where()
 	if err != nil {
 		return err
 	}
-	return do()
+	for range maxLinks {
+		if err := c.valid(); err != nil {
+			return err
+		}
+		done, err := c.s.allowed(ask)
+		if err != nil {
+			done()
+			return err
+		}
+		now, err := where()
+		if err == nil && now == ask {
+			err = do()
+			done()
+			return err
+		}
+		done()
+		if err != nil {
+			return err
+		}
+		ask = now
+	}
+	return unix.EAGAIN
+}
+
+// ask is the question about a single place.
+func (p place) ask(op string) func() (wire.Ask, error) {
+	return func() (wire.Ask, error) {
+		real, err := p.real()
+		return wire.Ask{Op: op, New: real}, err
+	}
 }
 
 // make makes a new name that is no link.
@@ -68,14 +95,10 @@ func (c *caller) make(dirfd int32, addr uint64, folder bool, do func(place) erro
 	if !p.plain() || p.slash && !folder {
 		return do(p) // the kernel says what is wrong
 	}
-	real, err := p.real()
-	if err != nil {
-		return err
-	}
 	if exists(p) {
 		return unix.EEXIST
 	}
-	return c.judge(wire.Ask{Op: "make", New: real}, func() error { return do(p) })
+	return c.judge(p.ask("make"), func() error { return do(p) })
 }
 
 // exists reports whether the name is taken, be it by a link that leads nowhere.
@@ -104,11 +127,7 @@ func (c *caller) link(target string, dirfd int32, addr uint64) error {
 	case p.slash:
 		return unix.ENOENT
 	}
-	real, err := p.real()
-	if err != nil {
-		return err
-	}
-	return c.judge(wire.Ask{Op: "symlink", New: real}, func() error { return unix.Symlinkat(target, p.dir, p.name) })
+	return c.judge(p.ask("symlink"), func() error { return unix.Symlinkat(target, p.dir, p.name) })
 }
 
 func (c *caller) linkat(oldDir int32, oldAddr uint64, newDir int32, newAddr uint64, flags int) error {
@@ -143,17 +162,14 @@ func (c *caller) linkat(oldDir int32, oldAddr uint64, newDir int32, newAddr uint
 	if !p.plain() || exists(p) {
 		return unix.EEXIST
 	}
-	real, err := p.real()
-	if err != nil {
-		return err
-	}
-	ask := wire.Ask{Op: "link", New: real}
-	if st.Nlink > 0 { // else it has no name yet
-		if ask.Old, err = (place{dir: source}).real(); err != nil {
-			return err
+	where := func() (wire.Ask, error) {
+		ask, err := p.ask("link")()
+		if err == nil && st.Nlink > 0 { // else it has no name yet
+			ask.Old, err = (place{dir: source}).real()
 		}
+		return ask, err
 	}
-	return c.judge(ask, func() error {
+	return c.judge(where, func() error {
 		return unix.Linkat(unix.AT_FDCWD, self(source), p.dir, p.name, unix.AT_SYMLINK_FOLLOW)
 	})
 }
@@ -206,13 +222,13 @@ func (c *caller) rename(oldDir int32, oldAddr uint64, newDir int32, newAddr uint
 	if flags&unix.RENAME_EXCHANGE != 0 {
 		ask.Op = "exchange"
 	}
-	if ask.Old, err = from.real(); err != nil {
-		return err
-	}
-	if ask.New, err = to.real(); err != nil {
-		return err
-	}
-	return c.judge(ask, do)
+	return c.judge(func() (wire.Ask, error) {
+		var err error
+		if ask.Old, err = from.real(); err == nil {
+			ask.New, err = to.real()
+		}
+		return ask, err
+	}, do)
 }
 
 // bind binds the caller's socket. One that has a path is a name like others.
@@ -256,11 +272,7 @@ func (c *caller) bind(fd int, addr uint64, size int) error {
 	if !p.plain() || exists(p) {
 		return unix.EADDRINUSE
 	}
-	real, err := p.real()
-	if err != nil {
-		return err
-	}
-	return c.judge(wire.Ask{Op: "make", New: real}, func() error {
+	return c.judge(p.ask("make"), func() error {
 		if err := unix.Fchdir(p.dir); err != nil {
 			return err
 		}

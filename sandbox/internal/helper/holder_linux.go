@@ -1,7 +1,6 @@
 package helper
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -26,7 +25,7 @@ func holder() error {
 		return err
 	}
 	var job wire.Holder
-	if err := json.Unmarshal(buf[:n], &job); err != nil {
+	if err := wire.Unpack(buf[:n], &job); err != nil {
 		return err
 	}
 	if job.IDs != nil {
@@ -54,7 +53,7 @@ func holder() error {
 			return err // the worker is gone
 		}
 		var question wire.Spawn
-		if err := json.Unmarshal(buf[:n], &question); err != nil {
+		if err := wire.Unpack(buf[:n], &question); err != nil {
 			return err
 		}
 		pidfd, err := spawn(fds)
@@ -228,7 +227,7 @@ func receive(buf []byte) (n int, fds []int, err error) {
 
 // send sends a packet with descriptors.
 func send(v any, fds []int) error {
-	body, err := json.Marshal(v)
+	body, err := wire.Pack(v)
 	if err != nil {
 		return err
 	}

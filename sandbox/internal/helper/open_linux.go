@@ -9,7 +9,6 @@ import (
 	"strings"
 	"unsafe"
 
-	"github.com/agentworker/worker/sandbox/internal/wire"
 	"golang.org/x/sys/unix"
 )
 
@@ -90,11 +89,7 @@ func readlink(p place) (string, error) {
 
 // create makes the file.
 func (c *caller) create(p place, flags int, mode uint32) error {
-	real, err := p.real()
-	if err != nil {
-		return err
-	}
-	return c.judge(wire.Ask{Op: "make", New: real}, func() error {
+	return c.judge(p.ask("make"), func() error {
 		fd, err := unix.Openat(p.dir, p.name, flags|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NOCTTY, mode&0o7777)
 		if err != nil {
 			return err
@@ -129,11 +124,7 @@ func (c *caller) existing(p place, st *unix.Stat_t, flags int) error {
 	if flags&unix.O_ACCMODE == unix.O_RDONLY && flags&unix.O_TRUNC == 0 {
 		return open()
 	}
-	real, err := p.real()
-	if err != nil {
-		return err
-	}
-	return c.judge(wire.Ask{Op: "open", New: real}, open)
+	return c.judge(p.ask("open"), open)
 }
 
 // reopen opens again what an O_PATH descriptor holds. That of a pipe may wait

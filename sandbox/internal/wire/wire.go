@@ -1,11 +1,10 @@
 // Package wire holds what the worker and the helper inside of a sandbox tell
-// each other: JSON documents on sockets that nothing else holds.
+// each other: documents of gob, in which names are bytes, on sockets that nothing else holds.
 package wire
 
 import (
-	"encoding/binary"
-	"encoding/json"
-	"fmt"
+	"bytes"
+	"encoding/gob"
 	"io"
 )
 
@@ -33,9 +32,9 @@ const SocketFD = 3
 
 // Holder is the first document on a holder's socket.
 type Holder struct {
-	IDs      *IDs      `json:",omitempty"` // nil means they are mapped already
-	Overlays []Overlay `json:",omitempty"`
-	Proxy    bool      `json:",omitempty"` // listen on loopback for the proxy, and send the listener
+	IDs      *IDs // nil means they are mapped already
+	Overlays []Overlay
+	Proxy    bool // listen on loopback for the proxy, and send the listener
 }
 
 // IDs are the user and the group that are mapped to themselves.
@@ -48,8 +47,8 @@ type Overlay struct {
 
 // Held is the holder's answer to [Holder].
 type Held struct {
-	Error    string `json:",omitempty"`
-	Overlaid []bool `json:",omitempty"` // by overlay: whether it could be mounted
+	Error    string
+	Overlaid []bool // by overlay: whether it could be mounted
 }
 
 // Op is what a [Mount] does.
@@ -71,10 +70,10 @@ const (
 // Mount is one step of building what a command sees. Target is absolute.
 type Mount struct {
 	Op     Op
-	Source string `json:",omitempty"`
+	Source string
 	Target string
 	// Optional: nothing happens if Source is not there.
-	Optional bool `json:",omitempty"`
+	Optional bool
 }
 
 // Job is the first document on the socket of an init or inner helper.
@@ -117,11 +116,11 @@ type Limit struct {
 type Message struct {
 	Kind string
 
-	Ask    *Ask   `json:",omitempty"`
-	Errno  int    `json:",omitempty"` // of an answer: 0 is yes
-	Status int    `json:",omitempty"` // of exited: the wait status
-	Signal int    `json:",omitempty"`
-	Error  string `json:",omitempty"`
+	Ask    *Ask
+	Errno  int // of an answer: 0 is yes
+	Status int // of exited: the wait status
+	Signal int
+	Error  string
 }
 
 // The kinds of [Message].
@@ -139,7 +138,7 @@ const (
 // symlinks. Only the last element may be one.
 type Ask struct {
 	Op  string // open, make, symlink, link, rename, exchange
-	Old string `json:",omitempty"` // of link, rename, exchange
+	Old string // of link, rename, exchange
 	New string
 }
 
@@ -151,37 +150,30 @@ type Spawn struct{ Number int }
 // unless Error is set.
 type Spawned struct {
 	Number int
-	Error  string `json:",omitempty"`
+	Error  string
 }
 
-// maxFrame bounds a document in bytes.
-const maxFrame = 64 << 20
-
-// Write sends v as a frame: its length in four bytes, and JSON.
-func Write(w io.Writer, v any) error {
-	body, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	frame := make([]byte, 4, 4+len(body))
-	binary.BigEndian.PutUint32(frame, uint32(len(body)))
-	_, err = w.Write(append(frame, body...))
-	return err
+// Conn is a stream of documents. One goroutine reads, and one at a time writes.
+type Conn struct {
+	enc *gob.Encoder
+	dec *gob.Decoder
 }
 
-// Read receives a frame into v. io.EOF: the other end is closed.
-func Read(r io.Reader, v any) error {
-	var head [4]byte
-	if _, err := io.ReadFull(r, head[:]); err != nil {
-		return err
-	}
-	n := binary.BigEndian.Uint32(head[:])
-	if n > maxFrame {
-		return fmt.Errorf("a document of %d bytes, more than %d", n, maxFrame)
-	}
-	body := make([]byte, n)
-	if _, err := io.ReadFull(r, body); err != nil {
-		return err
-	}
-	return json.Unmarshal(body, v)
+// NewConn returns the stream on a socket.
+func NewConn(rw io.ReadWriter) *Conn { return &Conn{gob.NewEncoder(rw), gob.NewDecoder(rw)} }
+
+// Write sends v.
+func (c *Conn) Write(v any) error { return c.enc.Encode(v) }
+
+// Read receives a document into v. io.EOF: the other end is closed.
+func (c *Conn) Read(v any) error { return c.dec.Decode(v) }
+
+// Pack returns v as a packet of its own.
+func Pack(v any) ([]byte, error) {
+	var b bytes.Buffer
+	err := gob.NewEncoder(&b).Encode(v)
+	return b.Bytes(), err
 }
+
+// Unpack reads a packet into v.
+func Unpack(packet []byte, v any) error { return gob.NewDecoder(bytes.NewReader(packet)).Decode(v) }

@@ -1,0 +1,167 @@
+package sandbox_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/agentworker/worker/sandbox"
+)
+
+// TestUnseen: what cannot be looked at is not allowed, and nothing else stops.
+func TestUnseen(t *testing.T) {
+	for name, hide := range map[string]string{
+		"no right to list":           `chmod 0300 conf`,
+		"no right to enter":          `chmod 0400 conf`,
+		"no right at all, above":     `mkdir -p up/mid; mv conf up/mid; chmod 0 up`,
+		"not listed, below the last": `mkdir -p up/mid; mv conf up/mid; chmod 0111 up/mid`,
+		"a path that is too long": `python3 -c 'import os
+os.rename("conf","c")
+for i in range(25): os.mkdir("d"*200); os.chdir("d"*200)'; mv c conf`,
+		".git": `mv conf .git; chmod 0300 .git`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPlace(t, secretRules, `mkdir conf; echo S3CRETMARK > conf/p.env; `+hide, sandbox.Options{})
+			t.Cleanup(func() { p.script(`chmod -R u+rwx .`) })
+			out, _ := p.run(`chmod -R u+rwx . 2>/dev/null; cat conf/p.env up/mid/conf/p.env .git/conf/p.env; for f in conf up/mid/conf .git/conf; do echo PWNED > $f/p.env; done; echo works`)
+			if strings.Contains(out, mark) || !strings.Contains(out, "works") {
+				t.Errorf("the output is\n%s", out)
+			}
+			p.script(`chmod -R u+rwx .; ! grep -rqs PWNED .`)
+		})
+	}
+}
+
+// TestNamesAreBytes: a name that is not UTF-8 is held, and one that looks like it is
+// another.
+func TestNamesAreBytes(t *testing.T) {
+	for _, name := range []string{"donn\xe9es", "\xff", "a\xc0\xafb", "\xed\xa0\x80", "half\xe2\x82", "tab\tnew\nline"} {
+		p := newPlace(t, secretRules, "", sandbox.Options{})
+		for _, dir := range []string{name, strings.ToValidUTF8(name, "\uFFFD")} {
+			if err := os.MkdirAll(filepath.Join(p.root, dir), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, file := range []string{name + "/x.env", name + ".env"} {
+			if err := os.WriteFile(filepath.Join(p.root, file), []byte(mark), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.WriteFile(filepath.Join(p.root, name, "plain"), []byte("fine"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		out, _ := p.run(`cat */x.env *.env; cat */plain; for d in */; do echo 1 > "$d/new.env"; done; ls */new.env`)
+		if strings.Contains(out, mark) || !strings.Contains(out, "fine") || strings.Contains(out, "/new.env\n") && !strings.Contains(out, "No such file") {
+			t.Errorf("%q: %s", name, out)
+		}
+		if made, _ := filepath.Glob(filepath.Join(p.root, "*", "new.env")); len(made) > 0 {
+			t.Errorf("%q: %q were made", name, made)
+		}
+	}
+}
+
+// TestFoldersAbove: no folder above a tree that is shown is moved, so that the tree
+// stays where the rules are about it.
+func TestFoldersAbove(t *testing.T) {
+	const setup = `mkdir -p conf/prod sub; echo S3CRETMARK > conf/prod/key`
+	for name, move := range map[string]string{
+		"rename":            `mv "$U" "$U.2"; cd "$U.2/$REST"`,
+		"rename, two above": `mv "$UU" "$UU.2"; cd "$UU.2/$(basename "$U")/$REST"`,
+		"exchange":          `mkdir "$U.2"; python3 -c 'import ctypes,os;u=os.environ["U"].encode();print(ctypes.CDLL(None).renameat2(-100,u,-100,u+b".2",2))'; cd "$U.2/$REST"`,
+		"into another":      `mkdir -p "$UU/other"; mv "$U" "$UU/other/"; cd "$UU/other/$(basename "$U")/$REST"`,
+	} {
+		p := newPlace(t, secretRules, setup, sandbox.Options{})
+		up := filepath.Dir(p.root)
+		out, _ := p.run(`export U=` + up + ` UU=` + filepath.Dir(up) + ` REST=ws; (` + move + `; mv conf c2; cat c2/prod/key; echo A > new.env; mkdir -p sub/.git .agents/agents; echo x > .agents/agents/evil.md)`)
+		again, _ := p.run(`cat c2/prod/key`)
+		if strings.Contains(out+again, mark) {
+			t.Errorf("%s: the secret is out: %s", name, out)
+		}
+		for _, made := range []string{"new.env", "sub/.git", ".agents/agents/evil.md"} {
+			if _, err := os.Stat(filepath.Join(p.root, made)); err == nil {
+				t.Errorf("%s: %s was made: %s", name, made, out)
+			}
+		}
+	}
+}
+
+// TestGitFile: the file .git of a worktree or a submodule is not written, moved or
+// replaced.
+func TestGitFile(t *testing.T) {
+	const setup = `git init -q ../main && git -C ../main -c user.name=a -c user.email=a@b commit -q --allow-empty -m x &&
+		rmdir ../ws && git -C ../main worktree add -q ../ws && cd ../ws && mkdir -p sub evil && echo "gitdir: ../x" > sub/.git`
+	for name, command := range map[string]string{
+		"truncate":         `python3 -c 'f=open("F","r+");f.truncate(0);f.write("gitdir: evil")'`,
+		"append":           `echo evil >> F; python3 -c 'open("F","a").write("evil")'`,
+		"replace":          `echo "gitdir: evil" > n; mv -f n F`,
+		"remove":           `rm -f F; echo "gitdir: evil" > F`,
+		"a link to it":     `ln F l; echo evil >> l; ln -s F s; echo evil >> s`,
+		"move the folder":  `mv sub sub2; echo evil >> sub2/.git`,
+		"mapped in memory": `python3 -c 'import mmap;f=open("F","r+b");m=mmap.mmap(f.fileno(),0);m[:4]=b"evil"'`,
+	} {
+		for _, file := range []string{".git", "sub/.git"} {
+			p := newPlace(t, all, setup, sandbox.Options{})
+			before, err := os.ReadFile(filepath.Join(p.root, file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, _ := p.run(strings.ReplaceAll(command, "F", file))
+			if after, err := os.ReadFile(filepath.Join(p.root, file)); string(after) != string(before) {
+				t.Errorf("%s: %s is %q, %v\n%s", name, file, after, err, out)
+			}
+		}
+	}
+}
+
+// TestMovedMeanwhile: a name is judged for the place that its folder has when it is
+// made, also if commands of two sessions move things at once.
+func TestMovedMeanwhile(t *testing.T) {
+	const mover = `import os,sys
+d=os.open("x",os.O_RDONLY)
+for i in range(300):
+    try: os.rename("x",".agents")
+    except OSError: pass
+    try: os.rename(".agents","x")
+    except OSError: pass`
+	for name, maker := range map[string]string{
+		"rename":  `os.rename("z","x/agents")`,
+		"mkdir":   `os.mkdir("x/agents")`,
+		"symlink": `os.symlink("../z","x/agents")`,
+		"file":    `open("x/agents","w").close()`,
+	} {
+		p := newPlace(t, all, `mkdir -p x/aa z; echo x > z/evil.md; (cd x/aa; seq 1 200 | xargs touch)`, sandbox.Options{})
+		other, err := sandbox.Open(sandbox.Options{Dir: filepath.Join(filepath.Dir(p.root), "state"), Mode: sandbox.Required})
+		if err != nil {
+			t.Fatal(err)
+		}
+		second := *p
+		second.session = other
+		null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		moves := p.start(null, "python3 -c '"+mover+"'")
+		makes := second.start(null, "python3 -c '"+`import os
+for i in range(300):
+    try: `+strings.ReplaceAll(maker, "'", `"`)+`
+    except OSError: pass
+    for f in (os.rmdir, os.unlink):
+        try: f("x/agents")
+        except OSError: pass
+    try: os.rename("x/agents","z")
+    except OSError: pass`+"'")
+		for _, proc := range []*sandbox.Process{moves, makes} {
+			if _, err := proc.Wait(); err != nil {
+				t.Error(err)
+			}
+		}
+		null.Close()
+		if _, err := os.Lstat(filepath.Join(p.root, ".agents", "agents")); err == nil {
+			t.Errorf("%s: .agents/agents was made", name)
+		}
+		if err := other.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
