@@ -42,7 +42,7 @@ func (ws *Workspace) SandboxProfile(rules *permission.Layers, approved bool) *sa
 		Folders:   slices.Concat(sandbox.DefaultFolders(ws.home), ws.pathFolders(), o.Folders),
 		GitDirs:   gitDirs,
 		GitOwn:    own,
-		Protected: o.Protected,
+		Protected: slices.Concat(ws.sources(slices.Concat(o.Protected, ws.opts.AgentFiles.Folders)), ws.gitControl()),
 		Hidden:    o.Hidden,
 		Approved:  approved,
 	})

@@ -31,6 +31,9 @@ type Workspace struct {
 	// edits at once neither is lost.
 	writing sync.Mutex
 	changes changes.Tracker
+
+	gitAsking sync.Mutex
+	gitSaid   gitAnswer
 }
 
 // OpenWorkspace opens the folder root for the built-in tools. Close it once no
