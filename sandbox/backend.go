@@ -67,6 +67,10 @@ type Plan struct {
 	Hidden   []string `json:"hidden"`
 	ReadOnly []string `json:"readOnly"`
 
+	// NotLooked are folders of the system that hold too much to look for what rules deny
+	// there: such files are readable.
+	NotLooked []string `json:"notLooked,omitempty"`
+
 	// NotHeld says in sentences what the rules deny and the backend cannot
 	// hold. A call of which one may be true has to be asked about.
 	NotHeld []string `json:"notHeld,omitempty"`

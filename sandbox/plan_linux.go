@@ -115,6 +115,7 @@ func (p *Profile) layout(s *scanner, dir string, copied map[string]string) (*lay
 	if err := p.workspace(l, trees); err != nil {
 		return nil, err
 	}
+	p.hideOutside(l)
 	l.pinAbove()
 	return l, nil
 }

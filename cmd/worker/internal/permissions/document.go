@@ -137,6 +137,7 @@ func printSandbox(w io.Writer, doc *sandboxDocument) {
 	}
 	list("hidden", doc.Hidden)
 	list("read-only", doc.ReadOnly)
+	list("not looked at", doc.NotLooked)
 	list("not held", doc.NotHeld)
 }
 

@@ -1,0 +1,169 @@
+package sandbox
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/sandbox/internal/wire"
+)
+
+// maxOutside bounds the names that are looked at below one folder outside of the
+// workspace. A folder with more is hidden as a whole.
+const maxOutside = 5000
+
+var errManyNames = errors.New("more names than are looked at")
+
+// hideOutside hides what rules deny by absolute paths in the folders that are shown
+// beside the workspace.
+func (p *Profile) hideOutside(l *layout) {
+	var denied []string
+	for _, place := range p.deniedPlaces() {
+		for _, m := range l.mounts {
+			if m.Op != wire.OpRead && m.Op != wire.OpWrite || contains(p.Workspace, m.Target) || slices.ContainsFunc(p.roots(), func(r string) bool { return contains(r, m.Target) }) {
+				continue
+			}
+			switch {
+			case contains(m.Target, place):
+				denied = append(denied, p.deniedBelow(l, m.Target, place)...)
+			case contains(place, m.Target) && slices.Contains(systemFolders, m.Target) && !p.denies(m.Target):
+				l.plan.NotLooked = append(l.plan.NotLooked, m.Target)
+			case contains(place, m.Target):
+				denied = append(denied, p.deniedBelow(l, m.Target, m.Target)...)
+			}
+		}
+	}
+	denied = append(denied, p.deniedAnywhere(l)...)
+	slices.Sort(denied)
+	for _, path := range slices.Compact(denied) {
+		if l.covered(path) {
+			continue
+		}
+		l.mounts = append(l.mounts, wire.Mount{Op: wire.OpHide, Target: path})
+		l.plan.Hidden = append(l.plan.Hidden, path)
+	}
+}
+
+// denies reports whether rules deny to read the absolute path.
+func (p *Profile) denies(abs string) bool { return p.decide(readTool, abs) == permission.Deny }
+
+// deniedPlaces returns the files and folders below which rules deny to read something
+// by an absolute path.
+func (p *Profile) deniedPlaces() (out []string) {
+	for _, layer := range p.Rules {
+		for _, r := range layer.Rules {
+			if r.Action != permission.Deny || !about(r, readTool) {
+				continue
+			}
+			pattern := r.Pattern
+			for _, home := range []string{"~/", "$HOME/", "${HOME}/"} {
+				if rest, ok := strings.CutPrefix(pattern, home); ok && p.Home != "" {
+					pattern = p.Home + "/" + rest
+				}
+			}
+			if !filepath.IsAbs(pattern) {
+				continue
+			}
+			if i := strings.IndexAny(pattern, `*?[]{}()!+@|\"$^`); i >= 0 {
+				pattern = filepath.Dir(pattern[:i] + "x")
+			}
+			place := filepath.Clean(pattern)
+			if real, err := filepath.EvalSymlinks(place); err == nil && real != place {
+				out = append(out, real)
+			}
+			out = append(out, place)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// deniedAnywhere returns what rules deny to read by a pattern for any place, as
+// "*.pem", in folders that are shown beside the workspace. Not looked at are the system,
+// except for /opt, where such names are of certificates, and copies of caches.
+func (p *Profile) deniedAnywhere(l *layout) (out []string) {
+	if !slices.ContainsFunc(p.Rules, func(layer Rules) bool {
+		return layer.Layer != permission.LayerDefault && slices.ContainsFunc(layer.Rules, func(r permission.Rule) bool {
+			return r.Action == permission.Deny && strings.HasPrefix(r.Pattern, "*") && about(r, readTool)
+		})
+	}) {
+		return nil
+	}
+	left := maxOutside
+	for _, system := range []bool{false, true} {
+		for _, m := range l.mounts {
+			switch isSystem := slices.Contains(systemFolders, m.Target); {
+			case m.Op != wire.OpRead || m.Source != m.Target || isSystem != system || m.Target == p.Workspace:
+			case isSystem && m.Target != "/opt":
+				l.plan.NotLooked = append(l.plan.NotLooked, m.Target)
+			default:
+				found, err := p.walkDenied(l, m.Target, m.Target, &left)
+				out = append(out, found...)
+				if err != nil {
+					l.plan.NotLooked = append(l.plan.NotLooked, m.Target)
+				}
+			}
+		}
+	}
+	slices.Sort(l.plan.NotLooked)
+	l.plan.NotLooked = slices.Compact(l.plan.NotLooked)
+	return out
+}
+
+// deniedBelow returns what rules deny to read at place and below it, of what is shown
+// at mounted: place itself if that holds too much.
+func (p *Profile) deniedBelow(l *layout, mounted, place string) []string {
+	left := maxOutside
+	out, err := p.walkDenied(l, mounted, place, &left)
+	switch {
+	case err == nil:
+		return out
+	case slices.Contains(systemFolders, place):
+		l.plan.NotLooked = append(l.plan.NotLooked, place)
+		return out
+	}
+	return []string{place}
+}
+
+// walkDenied is deniedBelow for as many names as are left.
+func (p *Profile) walkDenied(l *layout, mounted, place string, left *int) (out []string, err error) {
+	err = filepath.WalkDir(place, func(path string, d fs.DirEntry, err error) error {
+		if *left--; *left < 0 {
+			return errManyNames
+		}
+		if err != nil {
+			if os.IsNotExist(err) {
+				return nil
+			}
+			if out = append(out, path); d != nil && d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !p.denies(path) {
+			return nil
+		}
+		if path != mounted && d.Type()&fs.ModeSymlink != 0 { // a mount covers what it leads to
+			real, err := filepath.EvalSymlinks(path)
+			if err != nil || !l.shows(real) {
+				return nil
+			}
+			path = real
+		}
+		out = append(out, path)
+		if d.IsDir() {
+			return fs.SkipDir
+		}
+		return nil
+	})
+	return out, err
+}
+
+// covered reports whether path is hidden already.
+func (l *layout) covered(path string) bool {
+	return slices.ContainsFunc(l.mounts, func(m wire.Mount) bool { return m.Op == wire.OpHide && contains(m.Target, path) })
+}
