@@ -10,6 +10,12 @@ import (
 
 // answer judges what a supervisor asks.
 func (s *Session) answer(p *Profile, held []string, ask *wire.Ask) *Refusal {
+	if ask.Op == "read" {
+		if p.judge(ask.New).read {
+			return nil
+		}
+		return &Refusal{ask.Op, ask.New, p.why(ask.New, readTool)}
+	}
 	if ask.Old != "" {
 		if r := p.refusedMove(ask, held); r != nil {
 			return r

@@ -29,6 +29,7 @@ type layout struct {
 	mounts      []wire.Mount
 	read, write []string // the second wall
 	judged      []string
+	watched     []string // where files are judged that come later
 	free        []string
 	plan        Plan
 }
@@ -116,6 +117,11 @@ func (p *Profile) layout(s *scanner, dir string, copied map[string]string) (*lay
 		return nil, err
 	}
 	p.hideOutside(l)
+	for _, tree := range trees {
+		if !tree.hidden {
+			l.watched = append(l.watched, tree.path)
+		}
+	}
 	l.pinAbove()
 	return l, nil
 }

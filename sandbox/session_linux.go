@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/agentworker/worker/sandbox/internal/wire"
 )
@@ -135,7 +136,7 @@ func (s *Session) attempt(cmd *Command) (*Process, error) {
 		return nil, err
 	}
 	defer stdio.close()
-	env := cmd.Env
+	env, planned := cmd.Env, time.Now().Add(-settleTime)
 	var pidfd, socket *os.File
 	var l *layout
 	var stop func()
@@ -186,7 +187,8 @@ func (s *Session) attempt(cmd *Command) (*Process, error) {
 	job := wire.Job{
 		Args: cmd.Args, Env: env, Dir: cmd.Dir, Mounts: l.mounts, Read: l.read, Write: l.write,
 		Landlock: s.support.Landlock > 0, Judged: l.judged, Free: l.free,
-		Supervise:  len(l.judged) > 0 && s.support.Supervisor && s.backend != Landlock,
+		Supervise: len(l.watched) > 0 && s.support.Supervisor && s.backend != Landlock,
+		Watched:   l.watched, Planned: planned.UnixNano(),
 		NoInternet: s.backend == Landlock,
 		Limits:     cmd.Limits.list(),
 	}

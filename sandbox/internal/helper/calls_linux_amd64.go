@@ -19,8 +19,8 @@ var modes = map[uint32]int{
 	unix.SYS_CHMOD: 1, unix.SYS_FCHMOD: 1, unix.SYS_FCHMODAT: 2, unix.SYS_FCHMODAT2: 2, unix.SYS_CREAT: 1, unix.SYS_MKNOD: 1, unix.SYS_MKNODAT: 2,
 }
 
-// opening are the calls that make a name if the flags in this argument say so.
-var opening = map[uint32]int{unix.SYS_OPEN: 1, unix.SYS_OPENAT: 2}
+// opening are the calls that open a file.
+var opening = []uint32{unix.SYS_OPEN, unix.SYS_OPENAT}
 
 // decode returns what the older calls, which have no folder of their own, mean.
 func decode(nr uint32, a [6]uint64) (uint32, [6]uint64) {

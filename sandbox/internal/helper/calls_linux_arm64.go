@@ -16,8 +16,8 @@ var naming = []uint32{
 // its file's owner or group would outlive the sandbox.
 var modes = map[uint32]int{unix.SYS_FCHMOD: 1, unix.SYS_FCHMODAT: 2, unix.SYS_FCHMODAT2: 2, unix.SYS_MKNODAT: 2}
 
-// opening are the calls that make a name if the flags in this argument say so.
-var opening = map[uint32]int{unix.SYS_OPENAT: 2}
+// opening are the calls that open a file.
+var opening = []uint32{unix.SYS_OPENAT}
 
 func decode(nr uint32, a [6]uint64) (uint32, [6]uint64) {
 	if nr == unix.SYS_RENAMEAT {

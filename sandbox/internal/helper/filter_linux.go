@@ -144,8 +144,8 @@ func filter(supervise, local bool) []unix.SockFilter {
 		for _, nr := range naming {
 			p.on(nr, retNotify)
 		}
-		for nr, arg := range opening {
-			p.onBits(nr, arg, unix.O_CREAT, retNotify)
+		for _, nr := range opening {
+			p.on(nr, retNotify)
 		}
 		p.on(unix.SYS_OPENAT2, errno(unix.ENOSYS)) // its flags lie in memory
 	}

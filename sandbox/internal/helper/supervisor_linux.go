@@ -143,7 +143,9 @@ func (s *supervisor) handle(n *notification) {
 		}
 	}
 	r := response{ID: n.ID}
-	if err != nil {
+	if errors.Is(err, errNative) {
+		r.Flags = unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE
+	} else if err != nil {
 		e := unix.EACCES
 		errors.As(err, &e)
 		r.Error = -int32(e)
@@ -163,6 +165,12 @@ func (s *supervisor) allowed(ask wire.Ask) (done func(), err error) {
 	if made == free && old != judged {
 		return done, nil
 	}
+	return s.ask(ask)
+}
+
+// ask asks the worker. Names are held still until done.
+func (s *supervisor) ask(ask wire.Ask) (done func(), err error) {
+	done = func() {}
 	if err := s.socket.send(wire.Message{Kind: wire.KindAsk, Ask: &ask}); err != nil {
 		return done, unix.EACCES
 	}

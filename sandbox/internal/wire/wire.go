@@ -92,6 +92,11 @@ type Job struct {
 	Judged, Free []string
 	Supervise    bool
 
+	// Watched are folders in which a file that has changed since Planned is judged when
+	// it is opened. Planned is in nanoseconds since 1970.
+	Watched []string
+	Planned int64
+
 	// NoInternet refuses sockets other than local ones, where there is no
 	// network namespace.
 	NoInternet bool
@@ -137,7 +142,7 @@ const (
 // Ask is a change of the names in a judged folder. Paths are real ones, without
 // symlinks. Only the last element may be one.
 type Ask struct {
-	Op  string // open, make, symlink, link, rename, exchange
+	Op  string // read, open, make, symlink, link, rename, exchange
 	Old string // of link, rename, exchange
 	New string
 }

@@ -1,0 +1,122 @@
+package helper
+
+import (
+	"errors"
+	"path"
+	"strings"
+
+	"github.com/agentworker/worker/sandbox/internal/wire"
+	"golang.org/x/sys/unix"
+)
+
+// errNative says that the kernel goes on with a call as it is.
+var errNative = errors.New("the call goes on")
+
+// look opens what is there for the caller. What has changed since the command was
+// started is judged first: mounts hold only what was there then.
+func (c *caller) look(dirfd int32, addr uint64, flags int) error {
+	const tmpfile = unix.O_TMPFILE &^ unix.O_DIRECTORY
+	if flags&(unix.O_PATH|tmpfile) != 0 { // shows nothing that is in a file
+		return errNative
+	}
+	name, err := c.text(addr)
+	if err != nil {
+		return err
+	}
+	if ofKernel(name) {
+		return errNative
+	}
+	base, rest, err := c.base(dirfd, name)
+	if err != nil {
+		return err
+	}
+	fd := base
+	if rest != "" {
+		fd, err = c.hold(unix.Openat2(base, rest, &unix.OpenHow{
+			Flags: unix.O_PATH | unix.O_CLOEXEC | uint64(flags&(unix.O_NOFOLLOW|unix.O_DIRECTORY)), Resolve: unix.RESOLVE_NO_MAGICLINKS,
+		}))
+		if err != nil {
+			return err
+		}
+	}
+	var st unix.Stat_t
+	var fs unix.Statfs_t
+	if err := errors.Join(unix.Fstat(fd, &st), unix.Fstatfs(fd, &fs)); err != nil {
+		return unix.EACCES
+	}
+	kind := st.Mode & unix.S_IFMT
+	switch {
+	case kind == unix.S_IFLNK:
+		return unix.ELOOP
+	case kind != unix.S_IFREG && kind != unix.S_IFDIR, fs.Type == unix.PROC_SUPER_MAGIC:
+		return errNative // a pipe that waits, a terminal, a process's own
+	case kind == unix.S_IFREG:
+		if err := c.judgeOpen(fd, &st, flags); err != nil {
+			return err
+		}
+	}
+	return c.reopen(fd, flags)
+}
+
+// ofKernel reports whether an absolute path is one of the files by which the kernel
+// tells of processes, and leads to no other file.
+func ofKernel(name string) bool {
+	clean := path.Clean(name)
+	rest, ok := strings.CutPrefix(clean, "/proc")
+	if !ok || rest != "" && rest[0] != '/' {
+		return false
+	}
+	parts := strings.Split(rest, "/")
+	for i, part := range parts {
+		if part == "cwd" || part == "root" || (part == "fd" || part == "map_files") && i+1 < len(parts) {
+			return false
+		}
+	}
+	return true
+}
+
+// judgeOpen asks about a file that fd holds, if it is one that may have come since.
+func (c *caller) judgeOpen(fd int, st *unix.Stat_t, flags int) error {
+	p := place{dir: fd}
+	real, err := p.real()
+	if err != nil || !c.s.watched(real) || !c.s.came(real, st) {
+		return nil
+	}
+	var asks []wire.Ask
+	if flags&unix.O_ACCMODE != unix.O_WRONLY {
+		asks = append(asks, wire.Ask{Op: "read", New: real})
+	}
+	if flags&unix.O_ACCMODE != unix.O_RDONLY || flags&unix.O_TRUNC != 0 {
+		asks = append(asks, wire.Ask{Op: "open", New: real})
+	}
+	for _, ask := range asks {
+		done, err := c.s.ask(ask)
+		done()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// watched reports whether rules judge what is at path.
+func (s *supervisor) watched(path string) bool {
+	for _, dir := range s.job.Watched {
+		if below(dir, path) {
+			return s.area(path) != free
+		}
+	}
+	return false
+}
+
+// came reports whether a file may have come to its place since the plan was made: it,
+// or a folder above it.
+func (s *supervisor) came(real string, st *unix.Stat_t) bool {
+	for dir := path.Dir(real); st.Ctim.Nano() < s.job.Planned && s.watched(dir); dir = path.Dir(dir) {
+		st = &unix.Stat_t{}
+		if unix.Lstat(dir, st) != nil {
+			return true
+		}
+	}
+	return st.Ctim.Nano() >= s.job.Planned
+}
