@@ -21,6 +21,11 @@ func (s *Session) answer(p *Profile, held []string, ask *wire.Ask) *Refusal {
 			return r
 		}
 	}
+	if ask.Op == "exchange" {
+		if r := p.refusedWrite(ask.Op, ask.Old); r != nil {
+			return r
+		}
+	}
 	if r := p.refusedWrite(ask.Op, ask.New); r != nil {
 		return r
 	}

@@ -2,6 +2,7 @@ package sandbox_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -162,6 +163,31 @@ for i in range(300):
 		}
 		if err := other.Close(); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// TestNoRepositoryIsMade: no folder of the workspace becomes one that git takes for a
+// repository.
+func TestNoRepositoryIsMade(t *testing.T) {
+	for name, command := range map[string]string{
+		"git":         `git init -q --bare evil; git clone -q --bare . evil`,
+		"by hand":     `mkdir -p evil/objects evil/refs; echo "ref: refs/heads/x" > evil/HEAD`,
+		"HEAD first":  `mkdir -p evil; echo "ref: refs/heads/x" > evil/HEAD; mkdir evil/refs; mkdir evil/objects`,
+		"moved parts": `mkdir -p evil/refs a/objects; echo "ref: refs/heads/x" > evil/HEAD; mv a/objects evil/`,
+		"linked":      `mkdir -p evil/objects a; ln -s ../a evil/refs; echo "ref: refs/heads/x" > a/H; ln a/H evil/HEAD`,
+		"from /tmp":   `git init -q --bare /tmp/e; mv /tmp/e evil; cp -r /tmp/e evil`,
+		"commondir":   `mkdir -p evil a/objects a/refs; echo ../a > evil/commondir; echo "ref: refs/heads/x" > evil/HEAD`,
+		"exchange":    `mkdir -p evil/refs a; touch evil/objects evil/HEAD; python3 -c 'import ctypes;print(ctypes.CDLL(None).renameat2(-100,b"evil/objects",-100,b"a",2))'`,
+	} {
+		p := newPlace(t, all, `git init -q . && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x`, sandbox.Options{})
+		out, _ := p.run(command + `; git -C . status --short > /dev/null && git branch side && echo fine`)
+		cmd := exec.Command("git", "--git-dir="+filepath.Join(p.root, "evil"), "rev-parse", "--git-dir")
+		if text, err := cmd.CombinedOutput(); err == nil {
+			t.Errorf("%s: git takes it for a repository: %s\n%s", name, text, out)
+		}
+		if !strings.Contains(out, "fine") {
+			t.Errorf("%s: git in the workspace's own repository does not work: %s", name, out)
 		}
 	}
 }

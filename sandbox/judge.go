@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"cmp"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -146,10 +147,28 @@ func (p *Profile) refusedWrite(op, abs string) *Refusal {
 	if path.Base(abs) == ".git" && contains(p.Workspace, abs) {
 		return &Refusal{op, abs, "a repository of its own decides which programs git runs: none is made, moved or written in the workspace"}
 	}
+	if op != "open" && p.completesRepository(abs) {
+		return &Refusal{op, abs, "git would take its folder for a repository, whose settings decide which programs git runs"}
+	}
 	if p.judge(abs).write {
 		return nil
 	}
 	return &Refusal{op, abs, p.why(abs, writeTool)}
+}
+
+// completesRepository reports whether a name would make its folder one that git takes
+// for a bare repository: HEAD, and objects with refs or a commondir.
+func (p *Profile) completesRepository(abs string) bool {
+	if _, _, known := p.gitDir(abs); known {
+		return false
+	}
+	dir, name := path.Split(abs)
+	has := func(part string) bool {
+		_, err := os.Lstat(dir + part)
+		return strings.EqualFold(name, part) || err == nil
+	}
+	part := slices.ContainsFunc([]string{"HEAD", "objects", "refs", "commondir"}, func(part string) bool { return strings.EqualFold(name, part) })
+	return part && has("HEAD") && (has("commondir") || has("objects") && has("refs"))
 }
 
 // why says what keeps tool from the path.
