@@ -2,7 +2,6 @@ package anthropicmodel
 
 import (
 	"crypto/rand"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -34,30 +33,30 @@ type block struct {
 
 // add takes an event and returns the parts that it completes. Unknown events,
 // blocks and deltas are passed over, as the API's versioning policy asks for.
-func (a *answer) add(event anthropic.MessageStreamEventUnion) ([]model.Part, error) {
+func (a *answer) add(event anthropic.MessageStreamEventUnion) []model.Part {
 	switch event.Type {
 	case "message_start":
 		usage := event.Message.Usage
 		a.count(usage.InputTokens, usage.CacheReadInputTokens, usage.CacheCreationInputTokens, usage.OutputTokens)
 	case "content_block_start":
-		return a.begin(event.Index, event.ContentBlock), nil
+		return a.begin(event.Index, event.ContentBlock)
 	case "content_block_delta":
-		block := a.blocks[event.Index]
-		if block == nil {
-			return nil, fmt.Errorf("the answer has a delta for content block %d, which has not begun", event.Index)
+		known := a.blocks[event.Index]
+		if known == nil { // some gateways leave the beginning out
+			known = a.open(event.Index, &block{kind: kinds[event.Delta.Type]})
 		}
-		return block.add(event.Delta), nil
+		return known.add(event.Delta)
 	case "content_block_stop":
-		return a.end(event.Index), nil
+		return a.end(event.Index)
 	case "message_delta":
 		a.stop = event.Delta.StopReason
 		usage := event.Usage
 		a.count(usage.InputTokens, usage.CacheReadInputTokens, usage.CacheCreationInputTokens, usage.OutputTokens)
 	case "message_stop":
 		a.complete = true
-		return a.finish(), nil
+		return a.finish()
 	}
-	return nil, nil
+	return nil
 }
 
 // finish returns the last parts of an answer.
@@ -83,10 +82,7 @@ func (a *answer) begin(index int64, start anthropic.ContentBlockStartEventConten
 		kind: start.Type, id: start.ID, name: start.Name, input: start.JSON.Input.Raw(),
 		signature: start.Signature, data: start.Data,
 	}
-	if a.blocks == nil {
-		a.blocks = make(map[int64]*block)
-	}
-	a.blocks[index] = b
+	a.open(index, b)
 	switch b.kind {
 	case "text":
 		return text(start.Text)
@@ -94,6 +90,20 @@ func (a *answer) begin(index int64, start anthropic.ContentBlockStartEventConten
 		return b.think(start.Thinking)
 	}
 	return nil
+}
+
+// kinds are the kinds of blocks by their deltas, where a block can do without its beginning.
+var kinds = map[string]string{
+	"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "thinking",
+}
+
+// open keeps a block that has begun.
+func (a *answer) open(index int64, b *block) *block {
+	if a.blocks == nil {
+		a.blocks = make(map[int64]*block)
+	}
+	a.blocks[index] = b
+	return b
 }
 
 func (b *block) add(delta anthropic.MessageStreamEventUnionDelta) []model.Part {

@@ -16,7 +16,10 @@
 package anthropicmodel
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
 	"iter"
 	"net/http"
 	"strings"
@@ -24,6 +27,7 @@ import (
 
 	"github.com/anthropics/anthropic-sdk-go"
 	"github.com/anthropics/anthropic-sdk-go/option"
+	"github.com/anthropics/anthropic-sdk-go/packages/ssestream"
 
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/model/internal/endpoint"
@@ -127,15 +131,28 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 			yield(nil, m.at.Refused(ctx, res, err))
 			return
 		}
+		streamed := endpoint.EndLine(res)
+		events := ssestream.NewDecoder(res)
 		var answer answer
 		var late *time.Timer // ends the reading of an answer that is whole
-		for stream.Next() {
-			parts, err := answer.add(stream.Current())
-			if err != nil {
-				yield(nil, m.at.Errorf(model.ErrProtocol, err))
+		var broken error
+		for broken == nil && events.Next() {
+			data := bytes.TrimSpace(events.Event().Data)
+			if !bytes.HasPrefix(data, []byte("{")) {
+				continue // it keeps the connection alive
+			}
+			var event anthropic.MessageStreamEventUnion
+			if broken = json.Unmarshal(data, &event); broken != nil {
+				if streamed.CutOff(broken) {
+					broken = nil
+				}
+				break
+			}
+			if event.Type == "error" || events.Event().Type == "error" {
+				yield(nil, m.sent(data))
 				return
 			}
-			for _, part := range parts {
+			for _, part := range answer.add(event) {
 				if !yield(part, nil) {
 					return
 				}
@@ -149,7 +166,7 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 			}
 		}
 		if answer.stop == "" {
-			yield(nil, m.broken(ctx, stream.Err()))
+			yield(nil, m.at.Broken(ctx, cmp.Or(broken, events.Err())))
 			return
 		}
 		// What breaks after the stop reason takes nothing away.

@@ -1,17 +1,15 @@
 package anthropicmodel
 
 import (
-	"context"
+	"cmp"
 	"encoding/json"
-	"errors"
-
-	"github.com/anthropics/anthropic-sdk-go"
 
 	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/model/internal/endpoint"
 )
 
 // readRefusal reads the body of a refusal.
-func readRefusal(body []byte) (text string, kind model.ErrorKind) {
+func readRefusal(body []byte) endpoint.Refusal {
 	var envelope struct {
 		Error struct {
 			Type    string
@@ -19,26 +17,16 @@ func readRefusal(body []byte) (text string, kind model.ErrorKind) {
 		}
 	}
 	if json.Unmarshal(body, &envelope) != nil || envelope.Error.Message == "" {
-		return string(body), ""
+		return endpoint.Refusal{Text: cmp.Or(envelope.Error.Type, string(body)), Code: envelope.Error.Type, Kind: errorKinds[envelope.Error.Type]}
 	}
-	return envelope.Error.Message, errorKinds[envelope.Error.Type]
+	return endpoint.Refusal{Kind: errorKinds[envelope.Error.Type], Code: envelope.Error.Type, Text: envelope.Error.Message}
 }
 
-// broken returns the error of a stream that err has ended. The SDK's own error
-// for an error event is left out: it shows the request.
-func (m *Model) broken(ctx context.Context, err error) error {
-	var sent *anthropic.Error
-	if ctx.Err() != nil || !errors.As(err, &sent) {
-		return m.at.Broken(ctx, err)
-	}
-	text, kind := readRefusal([]byte(sent.RawJSON()))
-	if kind == "" {
-		kind = model.ErrUnavailable
-	}
-	if text == sent.RawJSON() {
-		text = string(sent.Type())
-	}
-	return m.at.Sent(kind, text)
+// sent returns the error that an event tells of.
+func (m *Model) sent(data []byte) error {
+	said := readRefusal(data)
+	said.Kind = cmp.Or(said.Kind, model.ErrUnavailable)
+	return m.at.Sent(said)
 }
 
 // errorKinds are the API's error types:

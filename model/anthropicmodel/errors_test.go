@@ -46,7 +46,7 @@ func TestErrors(t *testing.T) {
 			Want: model.Error{Kind: model.ErrProtocol, Message: "reading the answer"}},
 		{Name: "a delta of no block", Status: 200, Header: map[string]string{"Content-Type": "text/event-stream"},
 			Body: "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":3,\"delta\":{}}\n\n",
-			Want: model.Error{Kind: model.ErrProtocol, Message: "content block 3"}},
+			Want: model.Error{Kind: model.ErrUnavailable, Message: "before the answer was complete"}},
 		{Name: "a late rate limit", Status: 200, Header: map[string]string{"Content-Type": "text/event-stream"},
 			Body: "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"rate_limit_error\",\"message\":\"slow " + key + "\"}}\n\n",
 			Want: model.Error{Kind: model.ErrRateLimited, Message: "slow [key]"}},

@@ -6,34 +6,46 @@ import (
 	"fmt"
 
 	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/model/internal/endpoint"
 )
 
-// chunk is an event of a streamed answer: the fields that are read.
+// chunk is an event of a streamed answer: the fields that are read. What is not needed for the
+// answer takes any form.
 type chunk struct {
 	Object  string
 	Choices []struct {
-		Index        int
+		Index        number
 		Delta        delta
-		FinishReason string `json:"finish_reason"`
+		Message      delta // of an answer that comes whole
+		FinishReason text  `json:"finish_reason"`
 	}
-	Usage *struct {
-		PromptTokens     int64 `json:"prompt_tokens"`
-		CompletionTokens int64 `json:"completion_tokens"`
-		Details          struct {
-			CachedTokens     int64 `json:"cached_tokens"`
-			CacheWriteTokens int64 `json:"cache_write_tokens"`
-		} `json:"prompt_tokens_details"`
-		CacheHitTokens int64 `json:"prompt_cache_hit_tokens"` // DeepSeek's name for it
-	}
+	Usage *usage
 	Error json.RawMessage
 }
 
+type usage struct {
+	PromptTokens     number `json:"prompt_tokens"`
+	CompletionTokens number `json:"completion_tokens"`
+	Details          struct {
+		CachedTokens     number `json:"cached_tokens"`
+		CacheWriteTokens number `json:"cache_write_tokens"`
+	} `json:"prompt_tokens_details"`
+	CacheHitTokens number `json:"prompt_cache_hit_tokens"` // DeepSeek's name for it
+}
+
+// UnmarshalJSON implements [json.Unmarshaler]: counts of another form are not known.
+func (u *usage) UnmarshalJSON(data []byte) error {
+	type plain usage
+	_ = json.Unmarshal(data, (*plain)(u)) // what could be read will do
+	return nil
+}
+
 type delta struct {
-	Content          string
-	Refusal          string
-	ReasoningContent string `json:"reasoning_content"`
-	Reasoning        string
-	ToolCalls        []callDelta `json:"tool_calls"`
+	Content          content
+	Refusal          text
+	ReasoningContent content `json:"reasoning_content"`
+	Reasoning        content
+	ToolCalls        callDeltas `json:"tool_calls"`
 }
 
 // answer puts the chunks of a streamed answer together.
@@ -47,18 +59,25 @@ type answer struct {
 	usage     *model.Usage
 }
 
-// add takes the data of an event and returns the parts in it.
+// add takes the data of an event and returns the parts in it. What begins like no JSON object keeps
+// the connection alive.
 func (a *answer) add(data []byte) ([]model.Part, error) {
-	data = bytes.TrimSpace(data)
+	data = bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(data), []byte(endpoint.BOM)))
 	if bytes.Equal(data, []byte("[DONE]")) {
 		a.done = true
+		return nil, nil
+	}
+	if list := bytes.TrimPrefix(data, []byte("[")); bytes.HasPrefix(bytes.TrimSpace(list), []byte("{")) { // Gemini's list of one error
+		data = bytes.TrimSpace(bytes.TrimSuffix(list, []byte("]")))
+	}
+	if !bytes.HasPrefix(data, []byte("{")) {
 		return nil, nil
 	}
 	var c chunk
 	if err := json.Unmarshal(data, &c); err != nil {
 		return nil, fmt.Errorf("reading the answer: %w", err)
 	}
-	if len(c.Error) > 0 && !bytes.Equal(c.Error, []byte("null")) {
+	if says(c.Error) {
 		return nil, sentError(c.Error)
 	}
 	if c.Object == "error" { // vLLM, instead of a chunk
@@ -70,15 +89,18 @@ func (a *answer) add(data []byte) ([]model.Part, error) {
 			continue // only one was asked for
 		}
 		parts = append(parts, a.addDelta(choice.Delta)...)
+		if len(parts) == 0 && !a.said && a.reasoning.Len() == 0 && len(a.calls.all) == 0 { // else it repeats the deltas
+			parts = a.addDelta(choice.Message)
+		}
 		if choice.FinishReason != "" {
-			a.finish = choice.FinishReason
+			a.finish = string(choice.FinishReason)
 		}
 	}
 	if c.Usage != nil {
 		cached := max(c.Usage.Details.CachedTokens, c.Usage.CacheHitTokens)
 		a.usage = &model.Usage{
-			InputTokens: c.Usage.PromptTokens, OutputTokens: c.Usage.CompletionTokens,
-			CacheReadTokens: cached, CacheWriteTokens: c.Usage.Details.CacheWriteTokens,
+			InputTokens: int64(c.Usage.PromptTokens), OutputTokens: int64(c.Usage.CompletionTokens),
+			CacheReadTokens: int64(cached), CacheWriteTokens: int64(c.Usage.Details.CacheWriteTokens),
 		}
 		a.done = a.finish != "" // earlier counts, which some servers send, are not the last
 	}
@@ -87,21 +109,21 @@ func (a *answer) add(data []byte) ([]model.Part, error) {
 
 func (a *answer) addDelta(d delta) []model.Part {
 	var parts []model.Part
-	thought := d.ReasoningContent
+	thought := d.ReasoningContent.text + d.ReasoningContent.thought
 	if thought == "" {
-		thought = d.Reasoning // some servers send both
+		thought = d.Reasoning.text + d.Reasoning.thought // some servers send both
 	}
-	if thought != "" {
+	if thought += d.Content.thought; thought != "" {
 		a.reasoning.WriteString(thought)
 		parts = append(parts, model.ReasoningDelta{Text: thought})
 	}
-	if d.Content != "" {
+	if d.Content.text != "" {
 		a.said = true
-		parts = append(parts, model.TextDelta{Text: d.Content})
+		parts = append(parts, model.TextDelta{Text: d.Content.text})
 	}
 	if d.Refusal != "" {
 		a.refused = true
-		parts = append(parts, model.TextDelta{Text: d.Refusal})
+		parts = append(parts, model.TextDelta{Text: string(d.Refusal)})
 	}
 	for _, call := range d.ToolCalls {
 		a.calls.add(call)
@@ -119,7 +141,7 @@ func (a *answer) whole(broken error) bool {
 func (a *answer) end() ([]model.Part, error) {
 	switch a.finish {
 	case "error", "insufficient_system_resource": // OpenRouter, DeepSeek
-		return nil, &wireError{Kind: model.ErrUnavailable, Message: "the server gave up (" + a.finish + ")"}
+		return nil, &wireError{Kind: model.ErrUnavailable, Text: "the server gave up (" + a.finish + ")"}
 	}
 	var parts []model.Part
 	if a.reasoning.Len() > 0 {

@@ -11,23 +11,12 @@ import (
 
 // callDelta is a piece of a tool call.
 type callDelta struct {
-	Index    *int // nil means some servers leave it out
-	ID       string
+	Index    *number // nil means some servers leave it out
+	ID       text
 	Function struct {
-		Name      string
+		Name      text
 		Arguments text
 	}
-}
-
-// text is a string; where a server sends another JSON value, that value's text.
-type text string
-
-// UnmarshalJSON implements [json.Unmarshaler].
-func (t *text) UnmarshalJSON(data []byte) error {
-	if json.Unmarshal(data, (*string)(t)) != nil {
-		*t = text(data)
-	}
-	return nil
 }
 
 // calls puts the tool calls of an answer together.
@@ -37,7 +26,7 @@ type calls struct {
 
 // call is a tool call that is arriving.
 type call struct {
-	index     *int
+	index     *number
 	id, name  string
 	arguments strings.Builder
 }
@@ -50,10 +39,10 @@ func (c *calls) add(d callDelta) {
 		c.all = append(c.all, target)
 	}
 	if target.id == "" {
-		target.id = d.ID
+		target.id = string(d.ID)
 	}
 	if target.name == "" {
-		target.name = d.Function.Name
+		target.name = string(d.Function.Name)
 	}
 	target.arguments.WriteString(string(d.Function.Arguments))
 }
@@ -68,7 +57,7 @@ func (c *calls) find(d callDelta) *call {
 		known := c.all[i]
 		switch {
 		case d.Index != nil && (known.index == nil || *known.index != *d.Index):
-		case d.ID != "" && known.id != "" && d.ID != known.id && begins: // another call
+		case d.ID != "" && known.id != "" && string(d.ID) != known.id && begins: // another call
 		case d.Index == nil && d.ID == "" && begins: // another call
 		default:
 			return known

@@ -24,6 +24,8 @@
 //   - OpenAI and Azure refuse temperature and top_p of a model that reasons, and
 //     from gpt-5.4 on reasoning_effort beside tools: they are left out there. All
 //     others get them.
+//   - Servers that are not known to take any order of roles get the strict one of chat
+//     templates: see roles.go.
 //   - Servers that ignore tool_choice may answer with tool calls nevertheless.
 package openaimodel
 
@@ -135,7 +137,7 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 		if left() {
 			return
 		}
-		if err != nil || !endpoint.IsStream(res) {
+		if err != nil || !endpoint.IsStream(res) && !endpoint.Whole(res, "choices") {
 			yield(nil, m.at.Refused(ctx, res, err))
 			return
 		}

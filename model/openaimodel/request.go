@@ -96,6 +96,9 @@ func (m *Model) body(req *model.Request) ([]byte, error) {
 	if len(params.Messages) == system {
 		return nil, errors.New("the request has no message with any content")
 	}
+	if ordersRoles(m.at.Base) {
+		params.Messages = inOrder(params.Messages)
+	}
 	return json.Marshal(params)
 }
 

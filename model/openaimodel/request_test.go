@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"reflect"
 	"strings"
@@ -125,8 +126,7 @@ func requests() []requestCase {
 				{"id": "call_2", "type": "function", "function": {"name": "a", "arguments": "{\"INVALID_JSON\":\"{\\\"broken\"}"}}
 			]},
 			{"role": "tool", "tool_call_id": "call_1", "content": "one"},
-			{"role": "tool", "tool_call_id": "call_2", "content": "Error: bad arguments"},
-			{"role": "user", "content": "And be quick."},
+			{"role": "tool", "tool_call_id": "call_2", "content": "Error: bad arguments\n\n[This is not from the tool. It is the next message to you:]\nAnd be quick."},
 			{"role": "assistant", "content": "I look again.", "reasoning_content": "", "tool_calls": [{"id": "call_3", "type": "function", "function": {"name": "a", "arguments": "{}"}}]},
 			{"role": "tool", "tool_call_id": "call_3", "content": "Error: none"},
 			{"role": "assistant", "content": "That is all."},
@@ -147,7 +147,13 @@ func TestImpossibleRequests(t *testing.T) {
 // conversation: it accepts it, and finds in it what was sent.
 func TestRoundTrip(t *testing.T) {
 	server := modeltest.New(t, replaymodel.Script{{Text: replaymodel.Chunks{"ok"}, Repeat: true}}, &modeltest.Options{Key: key})
-	m := openaimodel.New("gpt-test", &openaimodel.Options{APIKey: key, BaseURL: server.URL + "/v1", MaxRetries: new(int)})
+	there := &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, network, strings.TrimPrefix(server.URL, "http://"))
+	}}
+	t.Cleanup(there.CloseIdleConnections)
+	m := openaimodel.New("gpt-test", &openaimodel.Options{ // a server that takes any order of roles
+		APIKey: key, BaseURL: "http://api.deepseek.com/v1", HTTPClient: &http.Client{Transport: there}, MaxRetries: new(int),
+	})
 	n := 0
 	rapid.Check(t, func(t *rapid.T) {
 		req := conversation(t)

@@ -2,6 +2,8 @@ package endpoint
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -32,9 +34,15 @@ type Endpoint struct {
 	Key   string // never shown
 	Hint  string // added to what is said of the base URL where nothing is found
 
-	// Read reads the body of a refusal: the server's words, and what kind of
-	// error it is. Empty means the HTTP status says it.
-	Read func(body []byte) (text string, kind model.ErrorKind)
+	// Read reads the body of a refusal.
+	Read func(body []byte) Refusal
+}
+
+// Refusal is what a server says of an error.
+type Refusal struct {
+	Kind model.ErrorKind // empty means the HTTP status says it
+	Code string          // the code or type; may be empty
+	Text string
 }
 
 // Errorf returns an error of a kind with the words and the cause of err.
@@ -43,24 +51,30 @@ func (e *Endpoint) Errorf(kind model.ErrorKind, err error) *model.Error {
 }
 
 // Sent returns the error that the server tells of in the midst of an answer.
-func (e *Endpoint) Sent(kind model.ErrorKind, text string) *model.Error {
+func (e *Endpoint) Sent(said Refusal) *model.Error {
+	text := said.Text
 	if strings.TrimSpace(text) == "" {
 		text = "an error without a message"
 	}
-	return &model.Error{Model: e.Model, Kind: kind, Message: e.message("in the middle of the answer: " + text)}
+	return &model.Error{Model: e.Model, Kind: said.Kind, Code: said.Code, Message: e.message("in the middle of the answer: " + text)}
 }
 
 // message makes a message fit to be shown: one line, not long, without the key.
 func (e *Endpoint) message(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
-	if e.Key != "" {
+	if len(e.Key) >= minKey {
 		text = strings.ReplaceAll(text, e.Key, "[key]")
 	}
 	return termtext.Cut(text, maxMessage)
 }
 
+// minKey is the shortest key that is hidden. A shorter one is a word for a local server, which may
+// stand anywhere in a message.
+const minKey = 8
+
 // IsStream reports whether a response has an answer. Servers that are not what
-// they are taken for answer with a page, or redirect to one.
+// they are taken for answer with a page, or redirect to one. Some answer with a JSON document in
+// place of events: [Whole] tells.
 func IsStream(res *http.Response) bool {
 	if res == nil || res.StatusCode >= 300 {
 		return false
@@ -93,6 +107,10 @@ func (e *Endpoint) Refused(ctx context.Context, res *http.Response, err error) e
 	media := mediaType(res)
 	switch {
 	case res.StatusCode < 300:
+		if body, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBody)); media == "application/json" && bytes.Contains(body, []byte(`"error"`)) {
+			said := e.Read(body)
+			return &model.Error{Model: e.Model, Kind: cmp.Or(said.Kind, model.ErrUnavailable), Status: res.StatusCode, Code: said.Code, Message: e.message(said.Text)}
+		}
 		refused.Message = fmt.Sprintf("%s does not answer as %s does (content type %q); check the base URL", e.shownBase(), e.API, media)
 		return refused
 	case res.StatusCode < 400:
@@ -100,11 +118,9 @@ func (e *Endpoint) Refused(ctx context.Context, res *http.Response, err error) e
 		return refused
 	}
 	body, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBody)) // what can be read will do
-	text, kind := e.Read(body)
-	if kind != "" {
-		refused.Kind = kind
-	}
-	if refused.Message = e.message(text); refused.Message == "" || media == "text/html" { // a gateway's page
+	said := e.Read(body)
+	refused.Kind, refused.Code = cmp.Or(said.Kind, refused.Kind), said.Code
+	if refused.Message = e.message(said.Text); refused.Message == "" || media == "text/html" { // a gateway's page
 		refused.Message = http.StatusText(res.StatusCode)
 	}
 	if res.StatusCode == http.StatusNotFound {

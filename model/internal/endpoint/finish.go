@@ -1,6 +1,8 @@
 package endpoint
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -13,8 +15,11 @@ import (
 // used. Some servers neither end such an answer nor close the connection.
 const AfterFinish = 2 * time.Second
 
-// Body is the body of a stream of events. It ends the last event: some servers leave out the
-// blank line after it.
+// BOM is the byte order mark of UTF-8.
+const BOM = "\uFEFF"
+
+// Body is the body of a stream of events, without a byte order mark. It ends the last event: some
+// servers leave out the blank line after it. A JSON document in place of events is one event.
 type Body struct {
 	io.ReadCloser
 	end   *strings.Reader
@@ -24,10 +29,64 @@ type Body struct {
 
 // EndLine makes the body of a response a [Body].
 func EndLine(res *http.Response) *Body {
-	b := &Body{ReadCloser: res.Body, end: strings.NewReader("\n\n")}
+	b := &Body{ReadCloser: &unmarked{ReadCloser: res.Body}, end: strings.NewReader("\n\n")}
 	res.Body = b
 	return b
 }
+
+// Whole reports whether a response is an answer that comes as one JSON document, which has a
+// field, or as events that are called JSON.
+func Whole(res *http.Response, field string) bool {
+	if res == nil || res.StatusCode >= 300 || mediaType(res) != "application/json" {
+		return false
+	}
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxDocument))
+	res.Body = struct {
+		io.Reader
+		io.Closer
+	}{bytes.NewReader(body), res.Body}
+	var document map[string]json.RawMessage
+	if json.Unmarshal(body, &document) != nil {
+		return err == nil && bytes.Contains(body, []byte("data:"))
+	}
+	return len(document[field]) > len("[]")
+}
+
+// unmarked is a body without a byte order mark. A JSON document has the field name of an event's
+// data before it, and no line ends.
+type unmarked struct {
+	io.ReadCloser
+	from *bufio.Reader // nil until the first read
+}
+
+// Read implements [io.Reader].
+func (u *unmarked) Read(p []byte) (int, error) {
+	if u.from == nil {
+		u.from = bufio.NewReader(u.ReadCloser)
+		if head, _ := u.from.Peek(1); len(head) == 1 && head[0] == BOM[0] { // a stream's first byte waits for no other
+			if head, _ := u.from.Peek(len(BOM)); string(head) == BOM {
+				_, _ = u.from.Discard(len(BOM))
+			}
+		}
+		if head, _ := u.from.Peek(1); len(head) == 1 && (head[0] == '{' || head[0] == '[') {
+			data, err := io.ReadAll(io.LimitReader(u.from, maxDocument))
+			if err != nil {
+				return 0, err
+			}
+			data = append([]byte("data: "), bytes.Map(func(r rune) rune {
+				if r == '\n' || r == '\r' {
+					return ' '
+				}
+				return r
+			}, data)...)
+			u.from = bufio.NewReader(bytes.NewReader(data))
+		}
+	}
+	return u.from.Read(p)
+}
+
+// maxDocument bounds an answer that comes as one JSON document, in bytes.
+const maxDocument = 16 << 20
 
 // Read implements [io.Reader].
 func (b *Body) Read(p []byte) (int, error) {

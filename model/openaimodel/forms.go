@@ -1,0 +1,78 @@
+package openaimodel
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"strings"
+)
+
+// text is a string. null is empty, and another JSON value is that value's text.
+type text string
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (t *text) UnmarshalJSON(data []byte) error {
+	if json.Unmarshal(data, (*string)(t)) != nil {
+		*t = text(data)
+	}
+	return nil
+}
+
+// number is a whole number, which some servers send as 1.0 or "1". What is none is 0.
+type number int64
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (n *number) UnmarshalJSON(data []byte) error {
+	f, err := strconv.ParseFloat(string(bytes.Trim(data, `" `)), 64)
+	if err == nil && f > 0 && f < 1<<53 {
+		*n = number(f)
+	}
+	return nil
+}
+
+// content is what a model says or thinks: a text, an object with one, or a list of parts.
+type content struct{ text, thought string }
+
+// UnmarshalJSON implements [json.Unmarshaler]. An unknown form says nothing.
+func (c *content) UnmarshalJSON(data []byte) error {
+	var parts []content
+	var part struct {
+		Type                             string
+		Text, Content, Thinking, Summary content
+	}
+	switch {
+	case json.Unmarshal(data, &c.text) == nil:
+	case json.Unmarshal(data, &parts) == nil:
+		for _, p := range parts {
+			c.text, c.thought = c.text+p.text, c.thought+p.thought
+		}
+	case json.Unmarshal(data, &part) == nil:
+		said, thought := part.Text.text+part.Content.text, part.Thinking.text+part.Summary.text
+		thought += part.Text.thought + part.Content.thought + part.Thinking.thought + part.Summary.thought
+		if strings.Contains(part.Type, "thinking") || strings.Contains(part.Type, "reasoning") {
+			said, thought = "", said+thought
+		}
+		c.text, c.thought = said, thought
+	}
+	return nil
+}
+
+// callDeltas are pieces of tool calls: a list, or one of them by itself.
+type callDeltas []callDelta
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (c *callDeltas) UnmarshalJSON(data []byte) error {
+	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
+		data = append(append([]byte("["), data...), ']')
+	}
+	return json.Unmarshal(data, (*[]callDelta)(c))
+}
+
+// says reports whether an error in a chunk is one: some servers send an empty one with each.
+func says(sent json.RawMessage) bool {
+	switch string(bytes.Join(bytes.Fields(sent), nil)) {
+	case "", "null", "{}", "[]", `""`, "false":
+		return false
+	}
+	return true
+}
