@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -43,19 +44,24 @@ func (t *turn) askModel(ctx context.Context, a *answer) error {
 	if _, err := t.compact(ctx, false); err != nil {
 		return err
 	}
-	err := t.call.ask(ctx, a)
-	if err == nil || !models.Overflows(err) {
-		return err
+	for again := 0; ; again++ {
+		err := t.call.ask(ctx, a)
+		if err == nil || again == maxShortened || !models.Overflows(err) {
+			return err
+		}
+		t.s.p.models.Learn(t.s.agent.model, err)
+		made, failed := t.compact(ctx, true)
+		switch {
+		case failed != nil:
+			return failed
+		case !made:
+			return err
+		}
 	}
-	made, failed := t.compact(ctx, true)
-	switch {
-	case failed != nil:
-		return failed
-	case !made:
-		return err
-	}
-	return t.call.ask(ctx, a)
 }
+
+// maxShortened is how often a request that is too long is made shorter and sent again.
+const maxShortened = 2
 
 // compact makes room in the conversation if the next request would take too much of the model's
 // context window, or with atOnce in any case. It reports whether it has.
@@ -64,15 +70,16 @@ func (t *turn) compact(ctx context.Context, atOnce bool) (bool, error) {
 	if s.compaction == nil {
 		return false, nil
 	}
-	window := s.agent.room(s.p.window)
+	window := cmp.Or(s.p.models.Window(s.agent.model), s.agent.room(s.p.window))
 	if window == 0 || !atOnce && s.talk.EstimateNext(s.agent.system) < window*compactAt/100 {
 		return false, nil
 	}
 	share := func(hundredths int) int { return int(window) * hundredths / 100 * bytesPerToken }
+	before := conversation.Bytes(s.talk.Messages)
 	// At least half of it is summarised, however few bytes the model's tokens have.
-	kept, older := s.talk.KeepLast(min(share(keptShare), conversation.Bytes(s.talk.Messages)/2))
+	kept, older := s.talk.KeepLast(min(share(keptShare), before/2))
 	if !slices.ContainsFunc(older, func(m model.Message) bool { return m.Role == model.Assistant }) {
-		return false, nil // the task takes the room, or the last step
+		return conversation.Bytes(s.talk.Messages) < before, nil // the results of the last step are cut, or the task takes the room
 	}
 	task := termtext.CutBytes(s.talk.Task().Text, 4*conversation.MaxText)
 	summary, usage, err := s.consult(ctx, s.compaction, fmt.Sprintf(summarise, task, conversation.Render(older, share(askedShare))))

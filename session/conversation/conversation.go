@@ -118,7 +118,11 @@ func (c *Conversation) ForgetReasoning() {
 // KeepLast returns where the last steps begin that fit into room bytes, at least one, and the
 // messages before them, without the task. If a step does not fit, its results are cut.
 func (c *Conversation) KeepLast(room int) (kept int, older []model.Message) {
+	before := Bytes(c.Messages)
 	kept, c.Messages = lastSteps(c.Messages, c.task, room)
+	if Bytes(c.Messages) < before {
+		c.counted = Counted{}
+	}
 	return kept, slices.Concat(c.Messages[:c.task], c.Messages[c.task+1:kept])
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/agentworker/worker/internal/errtext"
@@ -25,7 +24,8 @@ type Models struct {
 
 	Prices *price.Table // if it is nil, no price is known
 
-	pauses pauses
+	pauses  pauses
+	windows windows
 }
 
 // credentialed is a model with the credentials of an agent.
@@ -146,13 +146,4 @@ func (m *Models) Answer(ctx context.Context, by model.Model, req *model.Request)
 		return "", usage, errors.New("the model gave no answer")
 	}
 	return text.String(), usage, nil
-}
-
-// tooLong matches the errors of providers about requests that exceed the context window.
-var tooLong = regexp.MustCompile(`(?i)prompt is too long|context[_ ](length|window|size)|maximum context|too many tokens`)
-
-// Overflows reports whether a model has refused a request because it is too long.
-func Overflows(err error) bool {
-	e, ok := errors.AsType[*model.Error](err)
-	return ok && e.Kind == model.ErrInvalid && tooLong.MatchString(e.Message)
 }
