@@ -63,7 +63,7 @@ func TestEnds(t *testing.T) {
 		{name: "no answer", model: turns{parts(model.Stop{Reason: model.StopEnd})}, status: record.Failed, text: "without an answer", code: "failed"},
 		{name: "a refusal", model: turns{parts(model.TextDelta{Text: "no."}, model.Stop{Reason: model.StopRefusal})}, status: record.Failed, text: "refused to answer: no.", code: "failed"},
 		{name: "an answer cut off", model: turns{parts(model.TextDelta{Text: "so"}, model.Stop{Reason: model.StopMaxTokens})}, status: record.Completed, text: "so\n\n[The answer was cut off here", reason: event.StopLength},
-		{name: "the model call's limit", modelCall: 50 * time.Millisecond, model: turns{hang}, status: record.Failed, text: "no complete answer within 50ms", code: "model_timeout"},
+		{name: "the model call's limit", modelCall: 50 * time.Millisecond, model: turns{hang}, status: record.Failed, text: "nothing came of the answer for 50ms", code: "model_timeout"},
 		{name: "the session's limit in a model call", model: turns{hang}, limit: 5 * time.Millisecond, status: record.TimedOut, text: "time limit of 5ms", code: "timed_out", reason: event.StopTime},
 		{name: "the session's limit in a tool", model: turns{calls(call("1", "stuck", "x")), say("no")}, limit: 5 * time.Millisecond, status: record.TimedOut, text: "time limit of 5ms", code: "timed_out", reason: event.StopTime},
 	}

@@ -33,6 +33,7 @@ type answer struct {
 type modelCall struct {
 	s     *Session
 	bond  *lifetime.Bond // of the turn
+	ends  time.Time      // when the call has taken too long as a whole
 	timer *time.Timer    // of the call that runs, or was last; nil means there was none
 }
 
@@ -176,6 +177,16 @@ func (c *modelCall) stream(step context.Context, req *model.Request, a *answer) 
 			a.shown.End(a.id, c.s.log.Publish)
 			return err
 		}
+		silence := c.s.p.limits.ModelCall
+		if retry, again := part.(model.Retry); again {
+			silence += retry.Wait
+		}
+		if rest := time.Until(c.ends); silence > rest {
+			silence = rest
+		}
+		if c.timer.Stop() {
+			c.timer.Reset(silence)
+		}
 		c.receive(part, a)
 	}
 	a.shown.End(a.id, c.s.log.Publish)
@@ -199,20 +210,23 @@ func (c *callContext) Deadline() (time.Time, bool) {
 
 // limited returns the context of a call, and starts its timer.
 func (c *modelCall) limited(step context.Context) context.Context {
-	limit := c.s.p.limits.ModelCall
+	limit := min(c.s.p.limits.ModelCall, c.s.p.limits.ModelTotal)
+	c.ends = time.Now().Add(c.s.p.limits.ModelTotal)
 	if c.timer == nil {
 		c.timer = time.AfterFunc(limit, c.late)
 	} else {
 		c.timer.Reset(limit)
 	}
-	return &callContext{step, time.Now().Add(limit)}
+	return &callContext{step, c.ends}
 }
 
-// late ends the turn, since its model call has taken too long.
+// late ends the turn, since its model call was silent or has taken too long.
 func (c *modelCall) late() {
-	c.bond.Cancel(&model.Error{
-		Model: c.s.agent.model.Name(), Kind: model.ErrTimeout, Message: fmt.Sprintf("no complete answer within %s", errtext.Duration(c.s.p.limits.ModelCall)),
-	})
+	why := fmt.Sprintf("nothing came of the answer for %s", errtext.Duration(c.s.p.limits.ModelCall))
+	if !time.Now().Before(c.ends) {
+		why = fmt.Sprintf("no complete answer within %s", errtext.Duration(c.s.p.limits.ModelTotal))
+	}
+	c.bond.Cancel(&model.Error{Model: c.s.agent.model.Name(), Kind: model.ErrTimeout, Message: why})
 }
 
 // receive adds a part to an answer.

@@ -69,11 +69,12 @@ type Options struct {
 
 // Limits bound what a session does. A zero value means the default.
 type Limits struct {
-	ModelCall time.Duration // one model call; 120 s
-	Retries   int           // of an answer of a model that failed for a short time; 10, negative means none
-	ToolCall  time.Duration // one call of a tool without a limit of its own; 30 s
-	Approval  time.Duration // the wait of a call for an answer; 10 min
-	Pause     time.Duration // the waits, in a row, until a time that a provider has named for the next try; 30 min
+	ModelCall  time.Duration // the silence of a model in one call; 120 s
+	ModelTotal time.Duration // one model call as a whole; 30 min
+	Retries    int           // of an answer of a model that failed for a short time; 10, negative means none
+	ToolCall   time.Duration // one call of a tool without a limit of its own; 30 s
+	Approval   time.Duration // the wait of a call for an answer; 10 min
+	Pause      time.Duration // the waits, in a row, until a time that a provider has named for the next try; 30 min
 
 	// StepCalls bounds the tool calls of one step that run at once, without those of tools
 	// that delegate ([tool.Spec.Delegates]): 1 to 1,000; 16.
@@ -82,6 +83,7 @@ type Limits struct {
 
 func (l Limits) withDefaults() Limits {
 	l.ModelCall = cmp.Or(l.ModelCall, 120*time.Second)
+	l.ModelTotal = cmp.Or(l.ModelTotal, 30*time.Minute)
 	l.Retries = cmp.Or(l.Retries, 10)
 	l.ToolCall = cmp.Or(l.ToolCall, 30*time.Second)
 	l.Approval = cmp.Or(l.Approval, 10*time.Minute)

@@ -168,7 +168,7 @@ func Advice(err error, set *settings.Settings, getenv func(string) string) []str
 	case model.ErrAuth:
 		return []string{"the key used is " + to.KeySource(getenv) + "; " + to.KeySettings() + " set another one"}
 	case model.ErrTimeout:
-		return []string{fmt.Sprintf("--model-timeout (now %s) bounds one model call, with its tries", errtext.Duration(set.ModelTimeout))}
+		return []string{fmt.Sprintf("--model-timeout (now %s) bounds the silence of a model, --model-total (now %s) one call", errtext.Duration(set.ModelTimeout), errtext.Duration(set.ModelTotal))}
 	case model.ErrRateLimited:
 		return []string{"the limit is that of the account of the key, which is " + to.KeySource(getenv) + "; try again later, or with another --model"}
 	case model.ErrUnavailable, model.ErrProtocol:

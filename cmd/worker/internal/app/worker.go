@@ -163,11 +163,12 @@ func (a *Worker) openSessions(ctx context.Context, above *policy.Store, who atte
 		TakesOver: who.stays,
 		Retention: p.Settings.Retained(),
 		Limits: session.Limits{
-			Approval:  p.Settings.ApprovalTimeout,
-			ModelCall: p.Settings.ModelTimeout,
-			Pause:     p.Settings.MaxPause,
-			Retries:   cmp.Or(p.Settings.ModelRetries, -1),
-			StepCalls: p.Settings.MaxToolCalls,
+			Approval:   p.Settings.ApprovalTimeout,
+			ModelCall:  p.Settings.ModelTimeout,
+			ModelTotal: p.Settings.ModelTotal,
+			Pause:      p.Settings.MaxPause,
+			Retries:    cmp.Or(p.Settings.ModelRetries, -1),
+			StepCalls:  p.Settings.MaxToolCalls,
 		},
 		Logger: p.Logger(),
 	})
