@@ -239,7 +239,7 @@ func TestRecoverCancelsApprovals(t *testing.T) {
 // elsewhere.
 func TestApproverLearns(t *testing.T) {
 	asked, left := make(chan string, 1), make(chan struct{})
-	approver := gate.ApproverFunc(func(ctx context.Context, req *gate.Request) (approval.Answer, error) {
+	approver := gate.ApproverFunc(func(ctx context.Context, req *approval.Approval) (approval.Answer, error) {
 		asked <- req.ID
 		<-ctx.Done()
 		close(left)

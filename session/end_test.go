@@ -126,7 +126,7 @@ func TestCancel(t *testing.T) {
 		<-ctx.Done()
 		return tool.Result{}, ctx.Err()
 	}}
-	asked := gate.ApproverFunc(func(ctx context.Context, _ *gate.Request) (approval.Answer, error) {
+	asked := gate.ApproverFunc(func(ctx context.Context, _ *approval.Approval) (approval.Answer, error) {
 		started <- struct{}{}
 		<-ctx.Done()
 		return approval.Answer{}, ctx.Err()

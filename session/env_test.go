@@ -86,6 +86,10 @@ func (f *fakeTool) Spec() tool.Spec {
 	return tool.Spec{Name: f.name, Description: "a tool", InputSchema: json.RawMessage(`{"type":"object"}`)}
 }
 
+func (*fakeTool) Describe(call *tool.Call) tool.Description {
+	return tool.DescribeArguments("call it", call.Args)
+}
+
 func (f *fakeTool) Values(args json.RawMessage) ([]permission.Value, error) {
 	var in struct{ V string }
 	if err := json.Unmarshal(args, &in); err != nil {

@@ -337,7 +337,7 @@ func TestCancelledQuestion(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	e := newEnv(t, turns{calls(call("1", "a", "x"), call("2", "a", "y")), say("no")}, func(o *session.Options) {
-		o.Approver = gate.ApproverFunc(func(context.Context, *gate.Request) (approval.Answer, error) {
+		o.Approver = gate.ApproverFunc(func(context.Context, *approval.Approval) (approval.Answer, error) {
 			cancel()
 			return approval.Answer{Verdict: approval.ApproveOnce}, nil
 		})

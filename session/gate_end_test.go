@@ -87,7 +87,7 @@ func TestAnswerAfterParentEnded(t *testing.T) {
 	var parent *session.Session
 	var results []model.ToolResult
 	var e *env
-	approver := gate.ApproverFunc(func(context.Context, *gate.Request) (approval.Answer, error) {
+	approver := gate.ApproverFunc(func(context.Context, *approval.Approval) (approval.Answer, error) {
 		e.end(parent, session.Outcome{Status: record.Cancelled})
 		return approval.Answer{Verdict: approval.ApproveAlways}, nil
 	})
@@ -126,7 +126,7 @@ func TestDenyWhileWaiting(t *testing.T) {
 	var results []model.ToolResult
 	rules := &changing{}
 	rules.set(rule("*", "*", permission.Ask))
-	approver := gate.ApproverFunc(func(context.Context, *gate.Request) (approval.Answer, error) {
+	approver := gate.ApproverFunc(func(context.Context, *approval.Approval) (approval.Answer, error) {
 		rules.set(rule("*", "*", permission.Ask), rule("touch", "*", permission.Deny))
 		return approval.Answer{Verdict: approval.ApproveAlways}, nil
 	})
@@ -153,8 +153,8 @@ func TestNoUselessAlways(t *testing.T) {
 		write  permission.Action
 		offers int
 	}{{permission.Allow, 1}, {permission.Ask, 0}} {
-		asked := make(chan *gate.Request, 1)
-		approver := gate.ApproverFunc(func(ctx context.Context, req *gate.Request) (approval.Answer, error) {
+		asked := make(chan *approval.Approval, 1)
+		approver := gate.ApproverFunc(func(ctx context.Context, req *approval.Approval) (approval.Answer, error) {
 			asked <- req
 			<-ctx.Done()
 			return approval.Answer{}, ctx.Err()

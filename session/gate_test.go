@@ -28,10 +28,10 @@ type answers struct {
 	answer approval.Answer
 	err    error
 	mu     sync.Mutex
-	asked  []*gate.Request
+	asked  []*approval.Approval
 }
 
-func (a *answers) Approve(_ context.Context, req *gate.Request) (approval.Answer, error) {
+func (a *answers) Approve(_ context.Context, req *approval.Approval) (approval.Answer, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.asked = append(a.asked, req)
@@ -130,7 +130,7 @@ func TestAlways(t *testing.T) {
 func TestWaitingIsNotRunning(t *testing.T) {
 	var e *env
 	var s *session.Session
-	approver := gate.ApproverFunc(func(ctx context.Context, req *gate.Request) (approval.Answer, error) {
+	approver := gate.ApproverFunc(func(ctx context.Context, req *approval.Approval) (approval.Answer, error) {
 		if r, err := e.Store().Index.Get(ctx, s.ID()); err != nil || r.Status != record.WaitingApproval {
 			t.Errorf("while waiting: %+v, %v", r, err)
 		}

@@ -141,4 +141,8 @@ func (p *polling) Spec() tool.Spec {
 	return spec
 }
 
+func (*polling) Describe(call *tool.Call) tool.Description {
+	return tool.DescribeArguments("call it", call.Args)
+}
+
 func (p *polling) Values(json.RawMessage) ([]permission.Value, error) { return nil, nil }

@@ -33,6 +33,9 @@ func (rejoined) Spec() tool.Spec {
 // Values implements [tool.Tool].
 func (rejoined) Values(json.RawMessage) ([]permission.Value, error) { return nil, nil }
 
+// Describe implements [tool.Tool].
+func (rejoined) Describe(*tool.Call) tool.Description { return tool.Description{} }
+
 // Run implements [tool.Tool].
 func (r rejoined) Run(ctx context.Context, call *tool.Call) (tool.Result, error) { return r(ctx, call) }
 

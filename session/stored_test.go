@@ -62,7 +62,7 @@ func testStoredBefore(t *testing.T, at eventbus.Options) {
 		calls(call("of the parent", "delegate", "x"))(ctx, req, yield)
 	}, say("ok")}
 	e = newEnvOn(t, at, m, func(o *session.Options) {
-		o.Approver = gate.ApproverFunc(func(_ context.Context, req *gate.Request) (approval.Answer, error) {
+		o.Approver = gate.ApproverFunc(func(_ context.Context, req *approval.Approval) (approval.Answer, error) {
 			stored(child.Path(), "tool_approval_required", req.ID)
 			return approval.Answer{Verdict: approval.ApproveOnce}, nil
 		})

@@ -42,6 +42,11 @@ func (t *agentsTool) Values(args json.RawMessage) ([]permission.Value, error) {
 	return nil, strictjson.Decode(args, new(struct{}))
 }
 
+// Describe implements [tool.Tool].
+func (t *agentsTool) Describe(*tool.Call) tool.Description {
+	return tool.Description{Title: "list the agents that it may call"}
+}
+
 // Run implements [tool.Tool].
 func (t *agentsTool) Run(context.Context, *tool.Call) (tool.Result, error) {
 	var b strings.Builder

@@ -34,6 +34,16 @@ func (t *taskTool) Values(args json.RawMessage) ([]permission.Value, error) {
 	return c.Values()
 }
 
+// Describe implements [tool.Tool].
+func (t *taskTool) Describe(call *tool.Call) tool.Description {
+	var in struct{ AgentType string }
+	_ = json.Unmarshal(call.Args, &in) // what is no text is among the arguments
+	if in.AgentType == "" {
+		return tool.DescribeArguments("start a subagent", call.Args)
+	}
+	return tool.DescribeArguments("start the subagent "+in.AgentType, call.Args, "agentType")
+}
+
 // Run implements [tool.Tool].
 func (t *taskTool) Run(ctx context.Context, made *tool.Call) (tool.Result, error) {
 	c, err := t.Prepare(made.Args)

@@ -182,7 +182,7 @@ func TestJudgedIsRun(t *testing.T) {
 					return answer("done")(ctx, req, yield)
 				}),
 				static: static{{Tool: "*", Pattern: "*", Action: permission.Ask}},
-				approver: gate.ApproverFunc(func(context.Context, *gate.Request) (approval.Answer, error) {
+				approver: gate.ApproverFunc(func(context.Context, *approval.Approval) (approval.Answer, error) {
 					now.Store(after) // the call has been judged, and has not run
 					return approval.Answer{Verdict: approval.ApproveOnce}, nil
 				}),

@@ -103,6 +103,10 @@ func (n plain) Spec() tool.Spec {
 	return tool.Spec{Name: string(n), Description: "a tool", InputSchema: json.RawMessage(`{"type":"object"}`), ReadOnly: true}
 }
 
+func (plain) Describe(call *tool.Call) tool.Description {
+	return tool.DescribeArguments("call it", call.Args)
+}
+
 func (n plain) Values(args json.RawMessage) ([]permission.Value, error) {
 	var in struct{ V string }
 	err := json.Unmarshal(args, &in)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/internal/toolcatalog"
@@ -38,6 +39,12 @@ func editFile(ws *Workspace) Tool {
 				after, _, _, err := replaceText(ws.contentOf(real), a, ws.opts.MaxFileBytes)
 				return after, err
 			}), err
+		},
+		describe: func(call *Call, a editFileArgs) Description {
+			return ws.describeChange(call, a.Path, func(before []byte) (string, bool) {
+				after, _, _, err := replaceText(before, a, ws.opts.MaxFileBytes)
+				return string(after), err == nil && utf8.Valid(before)
+			})
 		},
 		run: ws.edit,
 	}

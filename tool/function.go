@@ -18,9 +18,10 @@ import (
 // decodes the arguments once, so what the gate decides about is what runs. Errors don't
 // name the tool: its caller does.
 type function[A any] struct {
-	spec   Spec
-	values func(args A) ([]permission.Value, error)
-	run    func(ctx context.Context, call *Call, args A) (Result, error)
+	spec     Spec
+	values   func(args A) ([]permission.Value, error)
+	describe func(call *Call, args A) Description
+	run      func(ctx context.Context, call *Call, args A) (Result, error)
 }
 
 var _ Preparer = (*function[struct{}])(nil)
@@ -35,6 +36,15 @@ func (f *function[A]) Values(raw json.RawMessage) ([]permission.Value, error) {
 		return nil, err
 	}
 	return call.Values()
+}
+
+// Describe implements [Tool].
+func (f *function[A]) Describe(call *Call) Description {
+	var args A
+	if strictjson.Decode(call.Args, &args) != nil {
+		return DescribeArguments("call "+f.spec.Name, call.Args)
+	}
+	return f.describe(call, args)
 }
 
 // Run implements [Tool].

@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path"
@@ -30,6 +31,9 @@ func globFiles(ws *Workspace) Tool {
 		},
 		values: func(a globArgs) ([]permission.Value, error) {
 			return ws.pathValues(toolcatalog.Glob, a.Path)
+		},
+		describe: func(call *Call, a globArgs) Description {
+			return DescribeArguments(fmt.Sprintf("list the files that match %s in %s", a.Pattern, cmp.Or(a.Path, ".")), call.Args, "pattern", "path")
 		},
 		run: func(ctx context.Context, call *Call, a globArgs) (Result, error) {
 			return ws.globPaths(ctx, call, a)

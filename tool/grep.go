@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime"
@@ -40,6 +41,9 @@ func grepFiles(ws *Workspace) Tool {
 		},
 		values: func(a grepArgs) ([]permission.Value, error) {
 			return ws.pathValues(toolcatalog.Grep, a.Path)
+		},
+		describe: func(call *Call, a grepArgs) Description {
+			return DescribeArguments("search the files of "+cmp.Or(a.Path, "."), call.Args, "path")
 		},
 		run: func(ctx context.Context, call *Call, a grepArgs) (Result, error) {
 			return ws.grep(ctx, call, a)

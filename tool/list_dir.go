@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -27,6 +28,9 @@ func listDir(ws *Workspace) Tool {
 		},
 		values: func(a listDirArgs) ([]permission.Value, error) {
 			return ws.pathValues(toolcatalog.ListDir, a.Path)
+		},
+		describe: func(call *Call, a listDirArgs) Description {
+			return DescribeArguments("list the folder "+cmp.Or(a.Path, "."), call.Args, "path")
 		},
 		run: func(ctx context.Context, call *Call, a listDirArgs) (Result, error) {
 			return ws.list(ctx, call, a)

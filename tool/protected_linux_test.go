@@ -14,11 +14,11 @@ import (
 // whatever name it has, there or not.
 func TestProtectedFound(t *testing.T) {
 	for name, c := range map[string]struct{ setup, file string }{
-		"a link to an agent file":         {`mkdir -p .agents/agents docs; echo old > docs/rev.md; ln -s ../../docs/rev.md .agents/agents/rev.md`, "docs/rev.md"},
+		"a link to an agent file":         {`mkdir -p .agents/agents texts; echo old > texts/rev.md; ln -s ../../texts/rev.md .agents/agents/rev.md`, "texts/rev.md"},
 		"a link to the folder":            {`mkdir -p .agents shared/agents; ln -s ../shared/agents .agents/agents`, "shared/agents/evil.md"},
 		"a link above the folder":         {`mkdir -p shared; ln -s shared .agents`, "shared/agents/evil.md"},
-		"a link to what is not there yet": {`mkdir -p .agents/agents docs; ln -s ../../docs/later.md .agents/agents/x.md`, "docs/later.md"},
-		"a chain of links":                {`mkdir -p .agents/agents docs; echo old > docs/a.md; ln -s a.md docs/b.md; ln -s ../../docs/b.md .agents/agents/x.md`, "docs/a.md"},
+		"a link to what is not there yet": {`mkdir -p .agents/agents texts; ln -s ../../texts/later.md .agents/agents/x.md`, "texts/later.md"},
+		"a chain of links":                {`mkdir -p .agents/agents texts; echo old > texts/a.md; ln -s a.md texts/b.md; ln -s ../../texts/b.md .agents/agents/x.md`, "texts/a.md"},
 		"a linked folder in the folder":   {`mkdir -p .agents/agents team; ln -s ../../team .agents/agents/team`, "team/evil.md"},
 		"core.hooksPath":                  {`git init -q; mkdir .husky; git config core.hooksPath .husky`, ".husky/pre-commit"},
 		"core.hooksPath, not there yet":   {`git init -q; mkdir tools; git config core.hooksPath tools/hooks`, "tools/hooks/pre-commit"},

@@ -39,6 +39,9 @@ func readFile(ws *Workspace) Tool {
 		values: func(a readFileArgs) ([]permission.Value, error) {
 			return ws.filePathValues(toolcatalog.ReadFile, a.Path)
 		},
+		describe: func(call *Call, a readFileArgs) Description {
+			return DescribeArguments("read "+a.Path, call.Args, "path")
+		},
 		run: ws.readLines,
 	}
 }

@@ -77,6 +77,7 @@ func shellExec(ws *Workspace, dir string) Tool {
 			values, err := shell.Values(rules, toolcatalog.ShellExec, a.Command)
 			return ws.withAgentFiles(values, nil), err
 		},
+		describe: func(call *Call, a shellExecArgs) Description { return ws.describeCommand(call, a, dir) },
 		run: func(ctx context.Context, call *Call, a shellExecArgs) (Result, error) {
 			return ws.shell(ctx, call, a, cmp.Or(rules.Dir, ws.files.Dir()))
 		},

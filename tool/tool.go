@@ -42,6 +42,11 @@ type Tool interface {
 	// object that has passed the schema. It changes nothing in the world.
 	Values(args json.RawMessage) ([]permission.Value, error)
 
+	// Describe says what the call would do, for the person who is asked about it. That
+	// must be all that Run goes by. call is not yet admitted: it has no values and no
+	// rules. Describe changes nothing, and says what it can of bad arguments.
+	Describe(call *Call) Description
+
 	// Run does the work. An error is an outcome for the model to read, as is
 	// a result with IsError: neither ends the session. ctx carries the time
 	// limit of the call; Run returns soon after ctx has ended, with nothing of

@@ -30,6 +30,9 @@ func writeFile(ws *Workspace) Tool {
 			values, err := ws.filePathValues(toolcatalog.WriteFile, a.Path)
 			return ws.withAgentFiles(values, func(string) ([]byte, error) { return []byte(a.Content), nil }), err
 		},
+		describe: func(call *Call, a writeFileArgs) Description {
+			return ws.describeChange(call, a.Path, func([]byte) (string, bool) { return a.Content, true })
+		},
 		run: ws.writeAll,
 	}
 }

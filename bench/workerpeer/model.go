@@ -71,6 +71,10 @@ func (echo) Spec() tool.Spec {
 	return tool.Spec{Name: scen.ToolName, Description: "gives the text back", InputSchema: json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`)}
 }
 
+func (echo) Describe(call *tool.Call) tool.Description {
+	return tool.DescribeArguments("call it", call.Args)
+}
+
 func (echo) Values(json.RawMessage) ([]permission.Value, error) {
 	return []permission.Value{{Tool: scen.ToolName, Text: "hello"}}, nil
 }

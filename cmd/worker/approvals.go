@@ -12,13 +12,13 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
 	"github.com/agentworker/worker/cmd/worker/internal/tui"
-	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session/approval"
+	"github.com/agentworker/worker/session/question"
 	"github.com/agentworker/worker/session/store"
 )
 
 func (p *program) approvalsCommand() *cobra.Command {
-	cmd := cli.Group("approvals", "Answer the tool calls that wait for approval", p.approvalsListCommand(), p.approvalsApproveCommand(), p.approvalsDenyCommand())
+	cmd := cli.Group("approvals", "Answer the tool calls that wait for approval", p.approvalsListCommand(), p.approvalsShowCommand(), p.approvalsApproveCommand(), p.approvalsDenyCommand())
 	cmd.Long = `A tool call that the permission rules ask about waits until somebody answers, on the
 terminal it was asked on or here, or until it expires. The first answer counts. What
 takes a second person by the policy is approved by nobody who has asked for the work.`
@@ -31,7 +31,7 @@ func (p *program) approvalsListCommand() *cobra.Command {
 		Use:   "list",
 		Short: "List the calls that wait, the oldest first",
 		Long: `Lists the calls that wait for approval, the oldest first. What does not print is shown
-as an escape; of a long call the middle is left out, and --json shows all of it.`,
+as an escape. 'worker approvals show' shows all of a call, and --json its arguments.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.WithSessions(cmd.Context(), func(ctx context.Context, sessions *store.Store) error {
@@ -51,14 +51,45 @@ as an escape; of a long call the middle is left out, and --json shows all of it.
 	return cmd
 }
 
+func (p *program) approvalsShowCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "show APPROVAL",
+		Short: "Show all of a call that waits",
+		Long: `Shows all of the call APPROVAL, an id or the start of one: what it would do, with the whole
+text or the difference to the file as it is, the rule that asks, who has asked for the
+work, and the rules that --always would add. What does not print is shown as an escape.`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: p.CompleteApprovals(),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.WithSessions(cmd.Context(), func(ctx context.Context, sessions *store.Store) error {
+				a, err := sessions.Approvals.Get(ctx, args[0])
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return p.PrintJSON(a, true)
+				}
+				tui.WriteQuestion(p.Stdout, a, question.Whole, 0)
+				if !a.Pending() {
+					fmt.Fprintf(p.Stdout, "  it was %s\n", a.Outcome)
+				}
+				return nil
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the approval as JSON")
+	return cmd
+}
+
 func (p *program) approvalsApproveCommand() *cobra.Command {
 	var always bool
 	cmd := &cobra.Command{
 		Use:   "approve APPROVAL",
 		Short: "Let a call through",
 		Long: `Lets the call APPROVAL through: an id, or the start of one. With --always calls like it
-are allowed from now on: the patterns that 'worker approvals list' shows for it are added
-to permissions.jsonc.`,
+are allowed from now on: the rules that 'worker approvals show' shows are added to
+permissions.jsonc.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: p.CompleteApprovals(),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -91,13 +122,12 @@ func (p *program) listApprovals(pending []*approval.Approval, wide bool) error {
 		return nil
 	}
 	t := &terminal.Table{
-		Header: []string{"ID", "AGENT", "TOOL", "WANTS", "ALWAYS WOULD ALLOW", "EXPIRES IN", "SESSION"},
+		Header: []string{"ID", "AGENT", "ASKS TO", "TOOL", "EXPIRES IN", "SESSION"},
 		Drop:   []string{"SESSION", "EXPIRES IN"},
 	}
 	for _, a := range pending {
-		t.Add(a.ID, terminal.Dash(termtext.OneLine(a.Agent, 40)), termtext.OneLine(a.Tool, 40),
-			tui.Texts(a.Patterns, 200), terminal.Dash(tui.Texts(a.AlwaysPatterns, 100)),
-			max(0, time.Until(a.ExpiresAt)).Round(time.Second).String(), a.SessionID)
+		v := question.New(a, question.Whole)
+		t.Add(a.ID, v.Who, a.Question.Summary(), v.Tool, max(0, time.Until(a.ExpiresAt)).Round(time.Second).String(), a.SessionID)
 	}
 	if err := p.PrintTable(t, wide); err != nil {
 		return err

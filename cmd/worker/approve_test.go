@@ -66,8 +66,8 @@ func TestApproveOnTerminal(t *testing.T) {
 	}
 	screen := user.screen.String()
 	for _, want := range []string{
-		"general asks to call shell_exec, which wants\n    echo one\n",
-		"always would allow\n    echo *\n",
+		"general asks to run a command (shell_exec)\n    echo one\n",
+		`    {"shell_exec":{"echo *":"allow"}}` + "\n",
 		"shell_exec echo three  ok",
 		"The user denied shell_exec: not on\tmy watch",
 		"shell_exec rm -rf y  failed: shell_exec was not approved: the terminal was closed",
@@ -76,7 +76,7 @@ func TestApproveOnTerminal(t *testing.T) {
 			t.Errorf("the screen lacks %q:\n%s", want, screen)
 		}
 	}
-	if n := strings.Count(screen, "asks to call"); n != 4 {
+	if n := strings.Count(screen, "asks to run a command"); n != 4 {
 		t.Errorf("%d questions, want 4: the third echo has been allowed for good", n)
 	}
 	rules, err := os.ReadFile(filepath.Join(state, "permissions.jsonc"))

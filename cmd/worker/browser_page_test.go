@@ -45,7 +45,7 @@ func TestPageApprovals(t *testing.T) {
 		b.until("document.title.startsWith('(1) ')")
 		b.see(".row .tool", "touch one.txt")
 	}
-	if got := js[string](second, "globalThis.notified ?? ''"); !strings.Contains(got, "general asks to call shell_exec") {
+	if got := js[string](second, "globalThis.notified ?? ''"); !strings.Contains(got, "general asks to run a command") {
 		t.Errorf("the desktop was told %q", got)
 	}
 	first.click(".card [data-answer=once]", "Approve")
@@ -59,7 +59,7 @@ func TestPageApprovals(t *testing.T) {
 	first.until("document.querySelector('.card [data-answer=deny]:enabled')")
 	first.press("n")
 	first.until("document.activeElement.matches('.card')")
-	first.press("d")
+	first.press("n")
 	first.until("document.activeElement.matches('.feedback input')")
 	first.fill(".feedback input", "keep the build folder")
 	first.click(".feedback button", "Deny")

@@ -41,7 +41,7 @@ func TestTalk(t *testing.T) {
 	s := onScreen(t, dir, 80, 24, args...)
 	s.sees(`primary on openai/first\. /help lists the commands`)
 	s.types("delegate it" + keyEnter)
-	s.sees(`I ask two\.(?s:.*)general asks to call shell_exec(?s:.*)touch made(?s:.*)explore  wait(?s:.*)\[y\] yes`)
+	s.sees(`I ask two\.(?s:.*)general asks to run a command(?s:.*)touch made(?s:.*)explore  wait(?s:.*)\[y\] yes`)
 	s.types("y" + keyEnter)
 	s.sees(`general  make it  completed(?s:.*)explore  wait`)
 	s.types(keyCtrlC)

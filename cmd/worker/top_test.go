@@ -39,13 +39,13 @@ func TestTop(t *testing.T) {
 	}()
 
 	s := onScreen(t, dir, 100, 24, "top")
-	s.sees(`!. general  make it +approval .*shell_exec tou`)
+	s.sees(`!. general  make it +approval .*run touch`)
 	s.types("n")
 	s.sees(`>!. general`)
-	s.types("a")
-	s.sees(`asks to call shell_exec(?s:.*)touch made(?s:.*)approve\? y this time`)
+	s.types("v")
+	s.sees(`asks to run a command(?s:.*)touch made(?s:.*)approve\? y this time`)
 	s.types("y")
-	s.sees(`approved: shell_exec touch made`)
+	s.sees(`approved: run touch made`)
 	s.sees(`general  make it +completed`)
 	if _, err := os.Stat(filepath.Join(dir, "made")); err != nil {
 		t.Error(err)

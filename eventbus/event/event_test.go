@@ -29,8 +29,8 @@ func TestEncode(t *testing.T) {
 			`{"type":"tool_call_end","toolCallId":"c","toolName":"grep","result":"a:1: x","isError":false,"truncated":true,"durationMs":7}`,
 		},
 		{
-			event.ToolApprovalRequired{ApprovalID: "a", ToolCallID: "c", ToolName: "shell_exec", Arguments: "{}", SessionID: "s", Patterns: []string{"ls"}, AlwaysPatterns: []string{"ls *"}},
-			`{"type":"tool_approval_required","approvalId":"a","toolCallId":"c","toolName":"shell_exec","arguments":"{}","sessionId":"s","patterns":["ls"],"alwaysPatterns":["ls *"]}`,
+			event.ToolApprovalRequired{ApprovalID: "a", ToolCallID: "c", ToolName: "shell_exec", Arguments: "{}", SessionID: "s", Patterns: []string{"ls"}, AlwaysPatterns: []string{"ls *"}, Question: event.Question{Title: "run a command", Parts: []event.QuestionPart{{Name: "command", Form: "command", Text: "ls"}}}},
+			`{"type":"tool_approval_required","approvalId":"a","toolCallId":"c","toolName":"shell_exec","arguments":"{}","sessionId":"s","patterns":["ls"],"alwaysPatterns":["ls *"],"question":{"title":"run a command","parts":[{"name":"command","form":"command","text":"ls"}]}}`,
 		},
 		{event.ToolApprovalResolved{ApprovalID: "a", Outcome: event.Expired}, `{"type":"tool_approval_resolved","approvalId":"a","outcome":"expired"}`},
 		{event.Usage{InputTokens: 1, OutputTokens: 2, CacheReadTokens: 3}, `{"type":"usage","inputTokens":1,"outputTokens":2,"cacheReadTokens":3}`},

@@ -13,9 +13,8 @@ import (
 // people.
 func (e ToolCallStart) Summary() string { return summary(e.ToolName, e.Arguments) }
 
-// Summary names the tool of the waiting call and what the call is about, in one line
-// for people.
-func (e ToolApprovalRequired) Summary() string { return summary(e.ToolName, e.Arguments) }
+// Summary says what the waiting call would do, in one line for people.
+func (e ToolApprovalRequired) Summary() string { return e.Question.Summary() }
 
 // Summary says why a model call waits and for how long, in one line for people:
 // "rate limited, waits 43 s for try 2 of 3".

@@ -21,9 +21,9 @@ func TestSummary(t *testing.T) {
 		if got := (event.ToolCallStart{ToolName: tt.tool, Arguments: tt.arguments}).Summary(); got != tt.want {
 			t.Errorf("summary of %s %s: %q, want %q", tt.tool, tt.arguments, got, tt.want)
 		}
-		if got := (event.ToolApprovalRequired{ToolName: tt.tool, Arguments: tt.arguments}).Summary(); got != tt.want {
-			t.Errorf("summary of the approval of %s %s: %q, want %q", tt.tool, tt.arguments, got, tt.want)
-		}
+	}
+	if got := (event.ToolApprovalRequired{Question: event.Question{Title: "change a\x1b.md"}}).Summary(); got != `change a\u{1b}.md` {
+		t.Errorf("summary of an approval: %q", got)
 	}
 }
 

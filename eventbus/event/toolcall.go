@@ -63,6 +63,9 @@ type ToolApprovalRequired struct {
 	Patterns       []string `json:"patterns"`       // what the call needs, in the form that rules match
 	AlwaysPatterns []string `json:"alwaysPatterns"` // what the answer "always" would allow from now on
 
+	// Question is what the call would do, for people.
+	Question Question `json:"question"`
+
 	// ExpiresAt is when a missing answer counts as a denial.
 	ExpiresAt time.Time `json:"expiresAt,omitzero"`
 

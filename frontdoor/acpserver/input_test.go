@@ -111,7 +111,7 @@ func TestTwoSessions(t *testing.T) {
 			}
 			reasons[id] <- reason
 		}()
-		c.sees(string(id) + " call: general asks: touch it, other")
+		c.sees(string(id) + " call: primary › general asks to touch it (touch)")
 	}
 	c.sees("asked")
 	if err := c.Cancel(t.Context(), acp.CancelNotification{SessionId: one}); err != nil {

@@ -30,7 +30,7 @@ func (v *renderer) ask(path event.Path, ev event.ToolApprovalRequired) {
 	case !a.Pending():
 		return
 	}
-	request := questionOf(a, dir, child)
+	request := questionOf(a, dir)
 	request.SessionId, request.ToolCall.ToolCallId = acp.SessionId(v.id), acp.ToolCallId(id)
 	if child {
 		v.asked[id] = true

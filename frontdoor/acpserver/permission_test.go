@@ -57,7 +57,7 @@ func TestQuestions(t *testing.T) {
 				for _, o := range req.Options {
 					options = append(options, string(o.OptionId))
 				}
-				if *req.ToolCall.Title != "general asks: touch it" || req.SessionId != id || strings.Join(options, " ") != "allow_once allow_always reject_once" ||
+				if *req.ToolCall.Title != "primary › general asks to touch it (touch)" || req.SessionId != id || strings.Join(options, " ") != "allow_once allow_always reject_once" ||
 					!strings.HasSuffix(string(req.ToolCall.ToolCallId), "/k1") || !strings.HasPrefix(string(req.ToolCall.ToolCallId), "ses_") {
 					t.Errorf("asked %+v", req)
 				}

@@ -6,10 +6,11 @@ import (
 
 	"github.com/coder/acp-go-sdk"
 
-	"github.com/agentworker/worker/frontdoor/internal/caller"
+	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/session/approval"
-	"github.com/agentworker/worker/session/gate"
+	"github.com/agentworker/worker/session/question"
 	"github.com/agentworker/worker/session/record"
 )
 
@@ -41,28 +42,17 @@ func answerOf(outcome acp.RequestPermissionOutcome, offered []acp.PermissionOpti
 	return approval.Answer{Feedback: "the editor has answered with something that it was not offered."}
 }
 
-// questionOf is a question about a call, whose paths are relative to dir. names makes it say
-// which agent asks. It offers to allow a call only if the title shows all of it, and a rule
-// only if everything is shown.
-func questionOf(a *approval.Approval, dir string, names bool) acp.RequestPermissionRequest {
-	text, rest := caller.CallText(a)
-	title, complete := termtext.Visible(text, termtext.MaxQuestion)
-	title = termtext.OneLine(a.Tool, termtext.MaxName) + " " + title
-	if names {
-		title = termtext.OneLine(a.Agent, termtext.MaxName) + " asks: " + title
-	}
-	content, all := contentOf(a, dir, rest)
+// questionOf is a question about a call, whose paths are relative to dir. It offers to allow a
+// call, or a rule, only if all of it is shown.
+func questionOf(a *approval.Approval, dir string) acp.RequestPermissionRequest {
+	v := question.New(a, question.Editor)
+	title := v.Headline()
 	options := []acp.PermissionOption{}
-	if complete {
+	if v.LeftOut == "" {
 		options = append(options, acp.PermissionOption{OptionId: allowOnce, Name: "Allow once", Kind: acp.PermissionOptionKindAllowOnce})
-	} else {
-		content = append(content, block("Not all of it can be shown here: see `worker approvals list --json`."))
 	}
-	rules, allRules := termtext.Visible(strings.Join(gate.AlwaysRules(a.AlwaysPatterns), ", "), termtext.MaxQuestion)
-	if complete && all && allRules && len(a.AlwaysPatterns) > 0 {
-		options = append(options, acp.PermissionOption{
-			OptionId: allowAlways, Name: "Always allow " + termtext.OneLine(a.Tool, termtext.MaxName) + ": " + rules, Kind: acp.PermissionOptionKindAllowAlways,
-		})
+	if len(v.Always) > 0 {
+		options = append(options, acp.PermissionOption{OptionId: allowAlways, Name: "Always allow " + strings.Join(v.Always, ", "), Kind: acp.PermissionOptionKindAllowAlways})
 	}
 	options = append(options, acp.PermissionOption{OptionId: rejectOnce, Name: "Reject", Kind: acp.PermissionOptionKindRejectOnce})
 	s := &shown{dir: dir}
@@ -70,26 +60,34 @@ func questionOf(a *approval.Approval, dir string, names bool) acp.RequestPermiss
 		Options: options,
 		ToolCall: acp.ToolCallUpdate{
 			Title: &title, Kind: acp.Ptr(kindOf(a.Tool)), Status: acp.Ptr(acp.ToolCallStatusPending),
-			Content: content, Locations: s.locations(argumentsOf(a.Arguments)), RawInput: rawOf(a.Arguments),
+			Content: s.contentOf(a, v), Locations: s.locations(argumentsOf(a.Arguments)), RawInput: rawOf(a.Arguments),
 		},
 	}
 }
 
-// contentOf is what is shown below a question's title: of an edit what it changes, of
-// another call its arguments; and why it is asked. all false: there is more.
-func contentOf(a *approval.Approval, dir, arguments string) (content []acp.ToolCallContent, all bool) {
-	all = true
-	s := &shown{dir: dir}
-	if !hides(a.Arguments) {
-		content = s.diff(a.Tool, argumentsOf(a.Arguments))
+// contentOf is what is shown below a question's title. An edit is shown as editors show
+// changes, unless it has characters that they may hide.
+func (s *shown) contentOf(a *approval.Approval, v question.View) (content []acp.ToolCallContent) {
+	parts := v.Parts
+	if len(parts) == 1 && (parts[0].Form == event.FormDiff) == (a.Tool == toolcatalog.EditFile) && v.LeftOut == "" && !hides(a.Arguments) {
+		if content = s.diff(a.Tool, argumentsOf(a.Arguments)); content != nil {
+			parts = nil
+		}
 	}
-	if content == nil && arguments != "" {
-		var text string
-		text, all = termtext.Visible(arguments, termtext.MaxQuestion)
-		content = append(content, block(fenced(text)))
+	for _, p := range parts {
+		text := fenced(strings.Join(p.Lines, "\n"))
+		if p.Form == event.FormDiff {
+			text = strings.Replace(text, "\n", "diff\n", 1)
+		}
+		content = append(content, block(p.Name+":\n"+text))
 	}
-	reason, _ := termtext.Visible(a.Reason, termtext.MaxReason)
-	return append(content, block(reason)), all
+	if len(v.Wants) > 0 {
+		content = append(content, block("The rules see:\n"+fenced(strings.Join(v.Wants, "\n"))))
+	}
+	if v.LeftOut != "" {
+		content = append(content, block(v.LeftOut))
+	}
+	return append(content, block(v.Reason))
 }
 
 // hides reports whether what an edit writes has characters that an editor may not show.

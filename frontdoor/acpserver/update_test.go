@@ -28,8 +28,8 @@ func FuzzUpdates(f *testing.F) {
 		updates := s.updates(event.ToolCallStart{ToolCallID: "c", ToolName: tool, Arguments: args})
 		updates = append(updates, s.updates(event.ToolCallEnd{ToolCallID: "c", ToolName: tool, Result: result})...)
 		updates = append(updates, s.updates(event.Plan{Text: args})...)
-		a := &approval.Approval{Tool: tool, Arguments: args, Patterns: []string{result}, AlwaysPatterns: []string{result}}
-		question := questionOf(a, dir, true)
+		a := &approval.Approval{Tool: tool, Arguments: args, Patterns: []string{result}, AlwaysPatterns: []string{result}, Question: event.Question{Title: args, Parts: []event.QuestionPart{{Name: "text", Form: "text", Text: result}}}}
+		question := questionOf(a, dir)
 		for _, u := range append(updates, acp.SessionUpdate{ToolCallUpdate: &acp.SessionToolCallUpdate{ToolCallId: "c", Content: question.ToolCall.Content, RawInput: question.ToolCall.RawInput}}) {
 			if _, err := json.Marshal(u); err != nil {
 				t.Errorf("%+v: %v", u, err)
@@ -45,7 +45,7 @@ func FuzzUpdates(f *testing.F) {
 		if body, ok := strings.CutSuffix(rest, fence); !ok || strings.Contains(body, fence) {
 			t.Errorf("%q leaves its fence", text)
 		}
-		if len(result) > 10*termtext.MaxQuestion && len(question.Options) > 1 && tool != "shell_exec" {
+		if len(result) > 10*termtext.MaxQuestion && len(question.Options) > 1 {
 			t.Errorf("%d bytes are offered to be allowed", len(result))
 		}
 	})

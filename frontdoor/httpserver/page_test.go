@@ -244,7 +244,7 @@ func TestPageSession(t *testing.T) {
 	id := decode[taskt.Document](t, body).SessionID
 
 	card := e.awaitCard(t)
-	if card.Tool != "touch" || card.SessionID != id || !card.Complete || card.Arguments[0].Text[1].Text != `\u{202e}` {
+	if card.Tool != "touch" || card.SessionID != id || card.LeftOut != "" || card.Parts[0].Text[1].Text != `\u{202e}` {
 		t.Errorf("card %+v", card)
 	}
 	for _, tt := range []struct {

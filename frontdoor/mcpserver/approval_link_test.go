@@ -24,7 +24,7 @@ func TestApprovalLink(t *testing.T) {
 			var asked string
 			opts := elicit(func(_ context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 				a := e.pending(t)
-				if p := req.Params; p.Mode != "url" || p.URL != where+"/sessions/"+a.SessionID || p.RequestedSchema != nil || !strings.HasPrefix(p.Message, "general: shell_exec echo hello\n") {
+				if p := req.Params; p.Mode != "url" || p.URL != where+"/sessions/"+a.SessionID || p.RequestedSchema != nil || !strings.HasPrefix(p.Message, "general asks to run echo hello\n") {
 					t.Errorf("the client is asked %+v", p)
 				}
 				asked = req.Params.ElicitationID

@@ -37,7 +37,7 @@ func TestDescribe(t *testing.T) {
 		{event.ToolCallStart{ToolName: "grep", Step: 3, Arguments: `not JSON`}, "aide: step 3: grep"},
 		{event.ToolCallStart{ToolName: "shell_exec", Step: 1, Arguments: `{"command":"ls\n-l \u001b[2Jx\u202e"}`}, "aide: step 1: shell_exec ls -l [2Jx"},
 		{event.ToolCallStart{ToolName: "read_file", Step: 1, Arguments: long}, "aide: step 1: read_file " + strings.Repeat("a/", 29) + "a…"},
-		{event.ToolApprovalRequired{ApprovalID: "apr_1", ToolName: "shell_exec", Arguments: `{"command":"rm x"}`}, "aide: waits for 'worker approvals approve apr_1': shell_exec rm x"},
+		{event.ToolApprovalRequired{ApprovalID: "apr_1", Question: event.Question{Title: "run a command", Parts: []event.QuestionPart{{Name: "command", Form: event.FormCommand, Text: "rm x"}}}}, "aide: waits for 'worker approvals approve apr_1': run rm x"},
 		{event.Error{Message: "no model"}, "aide: error: no model"},
 		{event.SessionEnd{Status: "completed"}, ""},
 		{event.SubagentEvent{AgentType: "explore", SessionID: "s", Event: encode(t, event.StatusChange{Status: event.StatusStreaming})}, "aide > explore: thinking"},

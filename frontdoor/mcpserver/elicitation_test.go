@@ -41,7 +41,7 @@ func TestApprovalForm(t *testing.T) {
 				asked := 0
 				host := e.connectAs(t, "test-host", version, elicit(func(_ context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 					asked++
-					for _, want := range []string{"general: shell_exec echo hello\n", `"allow always" adds a rule for shell_exec: echo *`} {
+					for _, want := range []string{"general asks to run echo hello\n", `"allow always" adds a rule for shell_exec: echo *`} {
 						if !strings.Contains(req.Params.Message, want) {
 							t.Errorf("the form lacks %q:\n%s", want, req.Params.Message)
 						}
@@ -228,7 +228,7 @@ func TestSeveralQuestions(t *testing.T) {
 			defer mu.Unlock()
 			decision := "allow once"
 			for _, word := range []string{"one", "two", "three"} {
-				if strings.Contains(req.Params.Message, "shell_exec echo "+word+"\n") {
+				if strings.Contains(req.Params.Message, "run echo "+word+"\n") {
 					asked[word]++
 					if word == "two" {
 						decision = "deny"

@@ -21,15 +21,15 @@ func TestFormShowsAll(t *testing.T) {
 		name, command, first string
 		choices              []string
 	}{
-		{"short", "echo hello", "general: shell_exec echo hello", []string{"deny", "allow once", "allow always"}},
+		{"short", "echo hello", "general asks to run echo hello", []string{"deny", "allow once", "allow always"}},
 		{
 			"many commands", "ls && pwd && date && whoami && uname && id && hostname && uptime && echo a && echo b && rm -rf victim",
-			"general: shell_exec ls && pwd && date && whoami && uname && id && hostname && uptime && echo a && echo b && rm -rf victim",
+			"general asks to run ls && pwd && date && whoami && uname && id && hostname && uptime && echo a && echo b && rm -rf victim",
 			[]string{"deny", "allow once"},
 		},
-		{"long", "echo " + strings.Repeat("a ", 200) + "&& echo b", "general: shell_exec echo " + strings.Repeat("a ", 200) + "&& echo b", []string{"deny", "allow once"}},
-		{"wide", "echo " + strings.Repeat("字", 90), "general: shell_exec echo " + strings.Repeat("字", 90), []string{"deny", "allow once"}},
-		{"hidden", "echo a\u200b\u202eb\u3164\x1b[8m", `general: shell_exec echo a\u{200b}\u{202e}b\u{3164}\u{1b}[8m`, []string{"deny", "allow once", "allow always"}},
+		{"long", "echo " + strings.Repeat("a ", 200) + "&& echo b", "general asks to run echo " + strings.Repeat("a ", 200) + "&& echo b", []string{"deny", "allow once"}},
+		{"wide", "echo " + strings.Repeat("字", 90), "general asks to run echo " + strings.Repeat("字", 90), []string{"deny", "allow once"}},
+		{"hidden", "echo a\u200b\u202eb\u3164\x1b[8m", `general asks to run echo a\u{200b}\u{202e}b\u{3164}\u{1b}[8m`, []string{"deny", "allow once", "allow always"}},
 		{"too long to be sent", "echo " + strings.Repeat("a", 5000) + "; rm x", "", []string{"deny"}},
 	} {
 		for _, client := range []string{"claude-code", "somebody"} {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/frontdoor/mcpserver/internal/exttask"
-	"github.com/agentworker/worker/session/approval"
 )
 
 // maxAsked is of how many questions of tasks a connection remembers that they were asked.
@@ -78,7 +77,8 @@ func (c *taskExtension) questionsOf(ctx context.Context, id string) ([]*question
 		if !slices.ContainsFunc(a.Path, func(hop event.Hop) bool { return hop.SessionID == id }) {
 			continue
 		}
-		q := c.asker.approval(approvalEvent(a))
+		ev := a.Event()
+		q := c.asker.approval(&ev)
 		q.since = a.CreatedAt
 		questions = append(questions, q)
 	}
@@ -90,14 +90,6 @@ func (c *taskExtension) questionsOf(ctx context.Context, id string) ([]*question
 		}
 	}
 	return questions, nil
-}
-
-// approvalEvent is the event that an approval was announced by.
-func approvalEvent(a *approval.Approval) *event.ToolApprovalRequired {
-	return &event.ToolApprovalRequired{
-		ApprovalID: a.ID, ToolCallID: a.ToolCallID, ToolName: a.Tool, Arguments: a.Arguments, SessionID: a.SessionID,
-		Patterns: a.Patterns, AlwaysPatterns: a.AlwaysPatterns, ExpiresAt: a.ExpiresAt, SecondPerson: a.SecondPerson != nil,
-	}
 }
 
 // askedTask returns a copy of what is known of a question of a task. It is noted as one

@@ -27,25 +27,23 @@ func ordersRoles(base string) bool {
 	return true
 }
 
-// noteIntro stands before a message of the user that a tool's result carries.
-const noteIntro = "\n\n[This is not from the tool. It is the next message to you:]\n"
+// bridge stands between tools' results and a message of the user, where the strict order wants
+// the model's turn. LiteLLM does the same (assistant_continue_message).
+const bridge = "I have read the results."
 
 // inOrder returns messages in the strict order of roles: texts of the same role in a row are
-// one message, and the text behind tools' results stands in the last of them.
+// one message, and the model has a turn between tools' results and the user.
 func inOrder(messages []message) []message {
 	var all []message
 	for _, next := range messages {
 		if len(all) > 0 && next.Content != nil && len(next.ToolCalls) == 0 {
 			last := &all[len(all)-1]
-			var between string
 			switch {
 			case next.Role == "user" && last.Role == "tool":
-				between = noteIntro
+				text := bridge
+				all = append(all, message{Role: "assistant", Content: &text})
 			case next.Role == last.Role && next.Role != "tool" && last.Content != nil && len(last.ToolCalls) == 0:
-				between = "\n\n"
-			}
-			if between != "" {
-				joined := *last.Content + between + *next.Content
+				joined := *last.Content + "\n\n" + *next.Content
 				last.Content = &joined
 				continue
 			}

@@ -23,8 +23,15 @@ type Approval struct {
 	Patterns       []string   `json:"patterns"`       // what the call needs, as rules see it
 	AlwaysPatterns []string   `json:"alwaysPatterns"` // what "always" would allow from now on
 	Reason         string     `json:"reason"`         // why somebody is asked
-	CreatedAt      time.Time  `json:"createdAt"`
-	ExpiresAt      time.Time  `json:"expiresAt"` // without an answer by then, the call is denied
+
+	// Question is what the tool says of the call, for people.
+	Question event.Question `json:"question"`
+
+	// AskedBy has the people who have asked for the work.
+	AskedBy []record.Person `json:"askedBy,omitempty"`
+
+	CreatedAt time.Time `json:"createdAt"`
+	ExpiresAt time.Time `json:"expiresAt"` // without an answer by then, the call is denied
 
 	// SecondPerson says why not everybody may approve the call; nil means everybody may.
 	SecondPerson *SecondPerson `json:"secondPerson,omitempty"`
@@ -40,6 +47,14 @@ type Approval struct {
 
 // Pending reports whether the call still waits.
 func (a *Approval) Pending() bool { return a.Outcome == "" }
+
+// Event returns the event that announces the approval.
+func (a *Approval) Event() event.ToolApprovalRequired {
+	return event.ToolApprovalRequired{
+		ApprovalID: a.ID, ToolCallID: a.ToolCallID, ToolName: a.Tool, Arguments: a.Arguments, SessionID: a.SessionID,
+		Patterns: a.Patterns, AlwaysPatterns: a.AlwaysPatterns, Question: a.Question, ExpiresAt: a.ExpiresAt, SecondPerson: a.SecondPerson != nil,
+	}
+}
 
 // Verdict is what somebody answers.
 type Verdict uint8

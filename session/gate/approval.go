@@ -6,43 +6,27 @@ import (
 	"github.com/agentworker/worker/session/approval"
 )
 
-// Request is a tool call that waits for somebody's answer.
-type Request struct {
-	ID             string
-	SessionID      string
-	ToolCallID     string
-	Agent          string
-	Tool           string
-	Arguments      string   // JSON, as the model wrote it
-	Reason         string   // why somebody is asked, in a sentence
-	Patterns       []string // what the call wants, as rules see it
-	AlwaysPatterns []string // what "always" would allow
-
-	// SecondPerson says who may approve the call; nil means whoever is asked.
-	SecondPerson *approval.SecondPerson
-}
-
 // Approver answers approval requests. Approve may block until ctx ends; an error denies the
 // call. It is safe for concurrent use.
 type Approver interface {
-	Approve(ctx context.Context, req *Request) (approval.Answer, error)
+	Approve(ctx context.Context, a *approval.Approval) (approval.Answer, error)
 }
 
 // ApproverFunc is a function as an [Approver].
-type ApproverFunc func(ctx context.Context, req *Request) (approval.Answer, error)
+type ApproverFunc func(ctx context.Context, a *approval.Approval) (approval.Answer, error)
 
 // Approve implements [Approver].
-func (f ApproverFunc) Approve(ctx context.Context, req *Request) (approval.Answer, error) {
-	return f(ctx, req)
+func (f ApproverFunc) Approve(ctx context.Context, a *approval.Approval) (approval.Answer, error) {
+	return f(ctx, a)
 }
 
 // Recorded is a function as an [Approver] that replays the answers of an earlier run. Nobody
 // sits there.
-type Recorded func(ctx context.Context, req *Request) (approval.Answer, error)
+type Recorded func(ctx context.Context, a *approval.Approval) (approval.Answer, error)
 
 // Approve implements [Approver].
-func (f Recorded) Approve(ctx context.Context, req *Request) (approval.Answer, error) {
-	return f(ctx, req)
+func (f Recorded) Approve(ctx context.Context, a *approval.Approval) (approval.Answer, error) {
+	return f(ctx, a)
 }
 
 // AlwaysYes approves every request, once. Calls that a rule denies never reach it.
@@ -51,7 +35,7 @@ var AlwaysYes Approver = alwaysYes{}
 type alwaysYes struct{}
 
 // Approve implements [Approver].
-func (alwaysYes) Approve(context.Context, *Request) (approval.Answer, error) {
+func (alwaysYes) Approve(context.Context, *approval.Approval) (approval.Answer, error) {
 	return approval.Answer{Verdict: approval.ApproveOnce, By: "the caller"}, nil
 }
 

@@ -17,10 +17,9 @@ const recheckEvery = time.Second
 // ByRules is the name of the answerer if rules allow a call that waits.
 const ByRules = "the rules"
 
-// Question is a request that is stored and waits for its answer.
+// Question is an approval that is stored and waits for its answer.
 type Question struct {
-	*Request
-	Expires  time.Time
+	*approval.Approval
 	Approver Approver // nil means that answers only come from elsewhere
 	Answers  Answers
 }
@@ -56,7 +55,7 @@ func (p *Policy) Await(ctx context.Context, q *Question, allowed func() bool) (*
 	})
 	if q.Approver != nil {
 		askers.Go(func() {
-			answer, err := q.Approver.Approve(waiting, q.Request)
+			answer, err := q.Approver.Approve(waiting, q.Approval)
 			switch {
 			case waiting.Err() != nil:
 				return
@@ -71,7 +70,7 @@ func (p *Policy) Await(ctx context.Context, q *Question, allowed func() bool) (*
 	}
 	recheck, forget := p.rechecks.add()
 	defer forget()
-	expiry := time.NewTimer(time.Until(q.Expires))
+	expiry := time.NewTimer(time.Until(q.ExpiresAt))
 	defer expiry.Stop()
 	look := time.NewTicker(recheckEvery)
 	defer look.Stop()

@@ -64,7 +64,7 @@ func TestTree(t *testing.T) {
 
 	tell(9, "a/b", event.ToolCallEnd{ToolCallID: "1"}) // it is not stalled any more
 	tell(9, "a/c", event.ToolApprovalRequired{ApprovalID: "apr", ToolName: "shell_exec", Arguments: `{"command":"rm x"}`})
-	sees(false, "a running\n├ c approval: shell_exec rm x\n└ b running: list_dir\n")
+	sees(false, "a running\n├ c approval: run rm x\n└ b running: list_dir\n")
 	tell(10, "a/c", event.ToolApprovalResolved{ApprovalID: "apr"})
 	tell(10, "a/c", event.Budget{Percent: 100})
 	sees(false, "a running\n├ c over budget\n└ b running: list_dir\n")

@@ -79,6 +79,11 @@ func (t *noteTool[E]) Values(args json.RawMessage) ([]permission.Value, error) {
 	return []permission.Value{{Tool: t.name, Text: t.name}}, err
 }
 
+// Describe implements [tool.Tool].
+func (t *noteTool[E]) Describe(call *tool.Call) tool.Description {
+	return tool.DescribeArguments("note its "+t.name, call.Args)
+}
+
 // Run implements [tool.Tool].
 func (t *noteTool[E]) Run(_ context.Context, call *tool.Call) (tool.Result, error) {
 	ev, err := t.read(call.Args)

@@ -17,7 +17,6 @@ import (
 	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/masking"
-	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -125,12 +124,11 @@ func (s *Calls) decide(ctx context.Context, rules *gate.Layers, c *Call, values 
 		rules, err := s.layers(c.tool)
 		return err == nil && rules.Decide(values).Action == permission.Allow
 	}
-	answered, err := s.ask(ctx, &gate.Request{
-		ID:             record.NewID("apr"),
-		SessionID:      s.log.ID,
+	question := s.describe(c, values)
+	answered, err := s.ask(ctx, &approval.Approval{
 		ToolCallID:     c.ID,
-		Agent:          s.log.Agent(),
 		Tool:           c.Name,
+		Question:       question,
 		Arguments:      secrets.MaskJSONAsked(c.Arguments),
 		Reason:         secrets.MaskAsked(reason),
 		Patterns:       masking.Asked(permission.Patterns(values)),
@@ -148,6 +146,9 @@ func (s *Calls) decide(ctx context.Context, rules *gate.Layers, c *Call, values 
 	if answered.Outcome != event.Approved {
 		s.Audit.note(entry)
 		return verdict{refusal: s.unapproved(ctx, c, decision, answered)}
+	}
+	if answered.AnsweredBy != gate.ByRules && s.changed(c) {
+		return verdict{refusal: s.Audit.refuseUndecided(c, "%s was approved, but what it would do has changed while the question was open: call it again, and somebody is asked anew", c.Name)}
 	}
 	v := s.Audit.stored(ctx, c, entry, verdict{allowed: true, approved: answered.AnsweredBy != gate.ByRules})
 	if !v.allowed {

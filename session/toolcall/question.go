@@ -14,39 +14,26 @@ import (
 	"github.com/agentworker/worker/session/record"
 )
 
-// ask stores a request as one that waits, publishes it, waits for the first answer, and
-// publishes the outcome. Answers come from the session's approver, from
+// ask stores an approval, publishes it, waits for the first answer, and publishes the
+// outcome. It sets the id, the session, the times, and who has asked for the work. Answers come from the session's approver, from
 // [store.Store.Approvals.Pending.Answer] in any process, and from rules that allow the call meanwhile, as
 // allowed reports. The session's clock stands still. An error means that the store has
 // failed.
-func (s *Calls) ask(ctx context.Context, req *gate.Request, allowed func() bool) (*approval.Approval, error) {
+func (s *Calls) ask(ctx context.Context, a *approval.Approval, allowed func() bool) (*approval.Approval, error) {
 	s.await(+1)
 	defer s.await(-1)
-	now := time.Now().UTC()
-	a := &approval.Approval{
-		ID: req.ID, SessionID: req.SessionID, Path: s.log.Path, Agent: req.Agent,
-		ToolCallID: req.ToolCallID, Tool: req.Tool, Arguments: req.Arguments,
-		Patterns: req.Patterns, AlwaysPatterns: req.AlwaysPatterns, Reason: req.Reason,
-		CreatedAt: now, ExpiresAt: now.Add(s.p.AnswerTime), SecondPerson: req.SecondPerson,
-	}
+	a.ID, a.SessionID, a.Path, a.Agent = record.NewID("apr"), s.log.ID, s.log.Path, s.log.Agent()
+	a.CreatedAt = time.Now().UTC()
+	a.ExpiresAt = a.CreatedAt.Add(s.p.AnswerTime)
+	a.AskedBy = s.p.AskedBy(ctx, s.log.Path)
 	if err := s.log.Storing(func(ctx context.Context) error { return s.p.Store.Approvals.Open(ctx, a) }); err != nil {
 		return nil, err
 	}
-	s.log.Publish(event.ToolApprovalRequired{
-		ApprovalID:     a.ID,
-		ToolCallID:     a.ToolCallID,
-		ToolName:       a.Tool,
-		Arguments:      a.Arguments,
-		SessionID:      a.SessionID,
-		Patterns:       a.Patterns,
-		AlwaysPatterns: a.AlwaysPatterns,
-		ExpiresAt:      a.ExpiresAt,
-		SecondPerson:   a.SecondPerson != nil,
-	})
+	s.log.Publish(a.Event())
 	if err := s.log.Flush(ctx); err != nil && ctx.Err() == nil { // nobody is shown what may be forgotten
 		return nil, err
 	}
-	question := &gate.Question{Request: req, Expires: a.ExpiresAt, Approver: s.approver, Answers: answers{s, a.ID}}
+	question := &gate.Question{Approval: a, Approver: s.approver, Answers: answers{s, a.ID}}
 	if a.SecondPerson != nil { // whoever sits here has asked for the work
 		question.Approver = nil
 	}
@@ -73,10 +60,11 @@ func (s *Calls) AskBudget(ctx context.Context, limit, why string) (bool, error) 
 	if err != nil {
 		return false, err
 	}
-	a, err := s.ask(ctx, &gate.Request{
-		ID: record.NewID("apr"), SessionID: s.log.ID, ToolCallID: record.NewID("call"), Agent: s.log.Agent(),
-		Tool: "budget", Arguments: string(args), Patterns: []string{limit}, AlwaysPatterns: []string{},
-		Reason: fmt.Sprintf("%s. May it use as much again?", why),
+	a, err := s.ask(ctx, &approval.Approval{
+		ToolCallID: record.NewID("call"), Tool: "budget", Arguments: string(args),
+		Patterns: []string{limit}, AlwaysPatterns: []string{},
+		Question: event.Question{Title: "use as much again of its limit " + limit, Parts: []event.QuestionPart{}},
+		Reason:   why + ".",
 	}, func() bool { return false })
 	if err != nil {
 		return false, err

@@ -75,6 +75,11 @@ func (t *operationTool) Values(args json.RawMessage) ([]permission.Value, error)
 	return c.Values()
 }
 
+// Describe implements [tool.Tool].
+func (t *operationTool) Describe(call *tool.Call) tool.Description {
+	return tool.DescribeArguments("call "+t.op.Name, call.Args)
+}
+
 // Run implements [tool.Tool].
 func (t *operationTool) Run(ctx context.Context, call *tool.Call) (tool.Result, error) {
 	c, err := t.Prepare(call.Args)

@@ -49,6 +49,11 @@ func (remember) Values(args json.RawMessage) ([]permission.Value, error) {
 	return []permission.Value{{Tool: toolcatalog.Remember, Text: toolcatalog.Remember}}, err
 }
 
+// Describe implements [tool.Tool].
+func (remember) Describe(call *tool.Call) tool.Description {
+	return tool.DescribeArguments("keep a text in the memory of this workspace, which later sessions read", call.Args)
+}
+
 // Run implements [tool.Tool].
 func (r remember) Run(_ context.Context, call *tool.Call) (tool.Result, error) {
 	in, err := read(call.Args)

@@ -62,6 +62,11 @@ func (t *planExit) Values(args json.RawMessage) ([]permission.Value, error) {
 	return c.Values()
 }
 
+// Describe implements [tool.Tool].
+func (t *planExit) Describe(call *tool.Call) tool.Description {
+	return tool.DescribeArguments(fmt.Sprintf("carry out its plan as the agent %q", t.agent), call.Args)
+}
+
 // Run implements [tool.Tool].
 func (t *planExit) Run(ctx context.Context, call *tool.Call) (tool.Result, error) {
 	c, err := t.Prepare(call.Args)

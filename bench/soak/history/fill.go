@@ -142,6 +142,10 @@ func (look) Spec() tool.Spec {
 	return tool.Spec{Name: "look", Description: "looks at a file", InputSchema: json.RawMessage(`{"type":"object"}`), ReadOnly: true}
 }
 
+func (look) Describe(call *tool.Call) tool.Description {
+	return tool.DescribeArguments("call it", call.Args)
+}
+
 func (look) Values(args json.RawMessage) ([]permission.Value, error) {
 	return []permission.Value{{Tool: "look", Text: string(args)}}, nil
 }

@@ -8,14 +8,10 @@ import (
 	"strings"
 
 	"github.com/agentworker/worker/eventbus/event"
-	"github.com/agentworker/worker/frontdoor/internal/caller"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session/approval"
-	"github.com/agentworker/worker/session/gate"
+	"github.com/agentworker/worker/session/question"
 )
-
-// maxShownTexts bounds the texts of one call that a person is shown.
-const maxShownTexts = 200
 
 // Card is a tool call that waits, as a person decides about it.
 type Card struct {
@@ -28,50 +24,73 @@ type Card struct {
 	CreatedAt int64      `json:"createdAt"`
 	ExpiresAt int64      `json:"expiresAt"`
 
-	// Arguments are all of the call's, the one that it is about first. Wants is what the
-	// rules see of it.
-	Arguments []Argument `json:"arguments"`
-	Wants     [][]Piece  `json:"wants"`
+	// Title says what the call would do: it follows "asks to". Parts are what there is to read
+	// before an answer, and Wants is what the rules see beside that.
+	Title string   `json:"title"`
+	Parts []Part   `json:"parts"`
+	Wants []string `json:"wants"`
+	For   string   `json:"for,omitempty"` // who has asked for the work
 
-	// Complete says that all of the call is shown. Else there is no "always".
-	Complete bool `json:"whole"`
+	// LeftOut says what is not shown. Then there is no "always".
+	LeftOut string `json:"leftOut,omitempty"`
 
 	// Always are the rules that "always" adds, each a line of permissions.jsonc; empty means
 	// there is no "always".
 	Always []string `json:"always"`
 }
 
+// Part is a text of a question. A diff has lines, another text has pieces.
+type Part struct {
+	Name string     `json:"name"`
+	Form string     `json:"form"`
+	Text []Piece    `json:"text,omitempty"`
+	Diff []DiffLine `json:"diff,omitempty"`
+}
+
+func newCard(a *approval.Approval) Card {
+	v := question.New(a, question.Page)
+	c := Card{
+		ID: a.ID, SessionID: a.SessionID, Path: a.Path, Agent: a.Agent, Tool: a.Tool, Reason: a.Reason,
+		CreatedAt: millis(a.CreatedAt), ExpiresAt: millis(a.ExpiresAt),
+		Title: v.Title, Parts: []Part{}, For: v.For, LeftOut: v.LeftOut,
+		Wants: append([]string{}, v.Wants...), Always: append([]string{}, v.Always...),
+	}
+	for _, p := range a.Question.Parts {
+		part := Part{Name: p.Name, Form: p.Form}
+		if p.Form == event.FormDiff {
+			part.Diff = diffLines(p.Text)
+		} else {
+			part.Text, _ = visible(p.Text, len(p.Text))
+		}
+		c.Parts = append(c.Parts, part)
+	}
+	return c
+}
+
+// diffLines returns a unified diff as lines.
+func diffLines(diff string) (lines []DiffLine) {
+	ops := map[byte]string{'+': "add", '-': "del", '@': "at", '\\': "at"}
+	for line := range strings.Lines(diff) {
+		line = strings.TrimSuffix(line, "\n")
+		op, text := "same", line
+		if line != "" {
+			if o := ops[line[0]]; o != "" {
+				op = o
+			}
+			if op != "at" {
+				text = line[1:]
+			}
+		}
+		pieces, _ := visible(text, len(text))
+		lines = append(lines, DiffLine{op, pieces})
+	}
+	return lines
+}
+
 // Argument is an argument of a call.
 type Argument struct {
 	Name string  `json:"name"`
 	Text []Piece `json:"text"`
-}
-
-func newCard(a *approval.Approval) Card {
-	c := Card{
-		ID: a.ID, SessionID: a.SessionID, Path: a.Path, Agent: a.Agent, Tool: a.Tool, Reason: a.Reason,
-		CreatedAt: millis(a.CreatedAt), ExpiresAt: millis(a.ExpiresAt), Wants: [][]Piece{}, Always: []string{},
-	}
-	c.Arguments, c.Complete = arguments(a.Arguments)
-	for i, want := range a.Patterns {
-		if i == maxShownTexts {
-			c.Complete = false
-			break
-		}
-		pieces, complete := visible(want, termtext.MaxCard)
-		c.Wants, c.Complete = append(c.Wants, pieces), c.Complete && complete
-	}
-	if !c.Complete {
-		return c
-	}
-	for _, pattern := range gate.AlwaysRules(a.AlwaysPatterns) {
-		line, err := caller.JSON(map[string]map[string]string{a.Tool: {pattern: "allow"}})
-		if err != nil { // texts always have a JSON form
-			panic(err)
-		}
-		c.Always = append(c.Always, string(line))
-	}
-	return c
 }
 
 // mainArguments are the arguments that people look at first, in that order.

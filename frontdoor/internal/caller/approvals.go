@@ -2,13 +2,10 @@ package caller
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 
-	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/session/store"
@@ -56,14 +53,4 @@ func AnswerApproval(ctx context.Context, sessions *store.Store, body []byte, by 
 		return nil, BadRequest(err)
 	}
 	return asked, err
-}
-
-// CallText returns what an approval decides on: the command of a shell, else the values
-// that the rules match, and the arguments.
-func CallText(a *approval.Approval) (call, arguments string) {
-	var args struct{ Command string }
-	if a.Tool == toolcatalog.ShellExec && json.Unmarshal([]byte(a.Arguments), &args) == nil && args.Command != "" {
-		return args.Command, ""
-	}
-	return strings.Join(a.Patterns, ", "), a.Arguments
 }

@@ -100,6 +100,10 @@ func (touch) Spec() tool.Spec {
 	return tool.Spec{Name: "touch", InputSchema: json.RawMessage(`{"type":"object"}`)}
 }
 
+func (touch) Describe(call *tool.Call) tool.Description {
+	return tool.DescribeArguments("touch it", call.Args)
+}
+
 func (touch) Values(json.RawMessage) ([]permission.Value, error) {
 	return []permission.Value{{Tool: "touch", Text: "it"}}, nil
 }

@@ -55,7 +55,7 @@ func (p *Program) CompleteApprovals() cobra.CompletionFunc {
 		_ = p.WithSessions(ctx, func(ctx context.Context, sessions *store.Store) error { // no answer: nothing to complete
 			pending, err := sessions.Approvals.Pending(ctx)
 			for _, a := range pending {
-				ids = append(ids, a.ID+"\t"+termtext.OneLine(a.Tool+" "+strings.Join(a.Patterns, ", "), 80))
+				ids = append(ids, a.ID+"\t"+termtext.OneLine(a.Question.Summary(), 80))
 			}
 			return err
 		})

@@ -8,7 +8,6 @@ import (
 	"os/user"
 	"strings"
 
-	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/session/store"
@@ -62,8 +61,7 @@ func (s *Storage) Answer(ctx context.Context, id string, answer approval.Answer)
 	if err != nil {
 		return "", err
 	}
-	wants, _ := termtext.Visible(strings.Join(a.Patterns, ", "), 200)
-	return fmt.Sprintf("%s: %s %s", a.Outcome, termtext.OneLine(a.Tool, 40), wants), nil
+	return fmt.Sprintf("%s: %s", a.Outcome, a.Question.Summary()), nil
 }
 
 // Operator names the user of a command, for people.

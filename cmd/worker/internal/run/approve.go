@@ -10,6 +10,7 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/tui"
 	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/session/gate"
+	"github.com/agentworker/worker/session/question"
 )
 
 // asks reports whether the user at the terminal can be asked.
@@ -37,7 +38,7 @@ type terminalApprover struct {
 }
 
 // Approve implements [gate.Approver].
-func (t *terminalApprover) Approve(ctx context.Context, req *gate.Request) (approval.Answer, error) {
+func (t *terminalApprover) Approve(ctx context.Context, a *approval.Approval) (approval.Answer, error) {
 	select {
 	case t.turn <- struct{}{}:
 		defer func() { <-t.turn }()
@@ -52,9 +53,9 @@ func (t *terminalApprover) Approve(ctx context.Context, req *gate.Request) (appr
 	default:
 	}
 	w := t.p.Stderr
-	always := tui.WriteQuestion(w, approvalOf(req), tui.QuestionWidth)
+	always, whole := tui.WriteQuestion(w, a, question.Terminal, tui.QuestionWidth)
 	for {
-		fmt.Fprint(w, "  "+tui.Choices(always))
+		fmt.Fprint(w, "  "+tui.Choices(always, whole))
 		select {
 		case <-ctx.Done():
 			fmt.Fprintln(w, "\n  this question is over")
@@ -63,20 +64,16 @@ func (t *terminalApprover) Approve(ctx context.Context, req *gate.Request) (appr
 			if !ok {
 				return approval.Answer{}, errors.New("the terminal was closed")
 			}
-			answer, ok := tui.ParseAnswer(line)
-			if ok && (answer.Verdict != approval.ApproveAlways || always) {
-				answer.By = "the terminal"
-				return answer, nil
+			reply, ok := tui.ParseReply(line)
+			switch {
+			case !ok:
+			case reply.View:
+				always, whole = tui.WriteQuestion(w, a, question.Whole, tui.QuestionWidth)
+			case reply.Verdict != approval.ApproveAlways || always:
+				reply.By = "the terminal"
+				return reply.Answer, nil
 			}
 		}
-	}
-}
-
-// approvalOf returns the stored form of a request.
-func approvalOf(req *gate.Request) *approval.Approval {
-	return &approval.Approval{
-		ID: req.ID, SessionID: req.SessionID, Agent: req.Agent, ToolCallID: req.ToolCallID, Tool: req.Tool,
-		Arguments: req.Arguments, Patterns: req.Patterns, AlwaysPatterns: req.AlwaysPatterns, Reason: req.Reason,
 	}
 }
 

@@ -121,9 +121,9 @@ func (c *talker) SetModel(_ context.Context, name string) error {
 }
 
 // Approve implements [gate.Approver]: the user is asked on the screen.
-func (c *talker) Approve(ctx context.Context, req *gate.Request) (approval.Answer, error) {
+func (c *talker) Approve(ctx context.Context, a *approval.Approval) (approval.Answer, error) {
 	reply := make(chan approval.Answer, 1)
-	c.show(tui.Asked{Approval: approvalOf(req), Context: ctx, Reply: reply})
+	c.show(tui.Asked{Approval: a, Context: ctx, Reply: reply})
 	select {
 	case answer := <-reply:
 		return answer, nil

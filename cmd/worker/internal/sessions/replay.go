@@ -252,7 +252,7 @@ func (c *calls) approver() gate.Approver {
 		}
 		answers[call.Agent+" "+call.ID] = answer
 	}
-	return gate.Recorded(func(_ context.Context, req *gate.Request) (approval.Answer, error) {
+	return gate.Recorded(func(_ context.Context, req *approval.Approval) (approval.Answer, error) {
 		answer, ok := answers[req.Agent+" "+req.ToolCallID]
 		if !ok {
 			return approval.Answer{Verdict: approval.DenyCall, By: "the bundle"}, nil

@@ -88,6 +88,7 @@ type Chat struct {
 	answered *Answered          // the turn has ended; nil means it has not
 	asked    []Asked            // the first one is asked now
 	always   bool               // it may be answered by "always"
+	whole    bool               // all of it is shown
 	stash    string             // what was typed before it was asked
 
 	out      []string // lines to print

@@ -136,6 +136,7 @@ func (u *chatUser) asked(id string) chan approval.Answer {
 	u.update(Asked{Approval: &approval.Approval{
 		ID: id, SessionID: "ses_b", Agent: "general", Tool: "shell_exec", Arguments: `{"command":"rm x"}`,
 		Patterns: []string{"rm x"}, AlwaysPatterns: []string{"rm *"}, Reason: "the rules ask",
+		Question: event.Question{Title: "run a command", Parts: []event.QuestionPart{{Name: "command", Form: "command", Text: "rm x"}}},
 	}, Context: u.t.Context(), Reply: reply})
 	return reply
 }
@@ -196,8 +197,8 @@ func TestQuestions(t *testing.T) {
 	u := openChat(t, 60, 20)
 	u.press("go", "enter", "draft")
 	first, second := u.asked("apr_1"), u.asked("apr_2")
-	u.sees("hello\n> go\ngeneral asks to call shell_exec, which wants\n    rm x\n  the rules ask\n  always would allow\n    rm *\n" +
-		"[y] yes, this time   [a] always   [n REASON] no\n>")
+	u.sees("hello\n> go\ngeneral asks to run a command (shell_exec)\n    rm x\n  the rules ask\n  \"always\" adds to permissions.jsonc:\n    {\"shell_exec\":{\"rm\":\"allow\"}}\n    {\"shell_exec\":{\"rm *\":\"allow\"}}\n" +
+		"[y] yes, this time   [A] always   [n REASON] no\n>")
 	u.press("maybe", "enter")
 	if len(first) > 0 {
 		t.Fatal("it is answered")
@@ -206,7 +207,7 @@ func TestQuestions(t *testing.T) {
 	if got := <-first; got.Verdict != approval.DenyCall || got.Feedback != "not now" {
 		t.Errorf("got %+v", got)
 	}
-	u.press("a", "enter")
+	u.press("A", "enter")
 	if got := <-second; got.Verdict != approval.ApproveAlways {
 		t.Errorf("got %+v", got)
 	}

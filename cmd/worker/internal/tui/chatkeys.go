@@ -13,6 +13,7 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/session/approval"
+	"github.com/agentworker/worker/session/question"
 )
 
 // key handles a key.
@@ -197,25 +198,33 @@ func (m *Chat) stopSession(id string) tea.Cmd {
 // ask prints the first call that waits, for the user to answer.
 func (m *Chat) ask() {
 	m.say(true)
-	var b bytes.Buffer
-	m.always = WriteQuestion(&b, m.asked[0].Approval, max(10, m.width-4))
-	m.print(terminal.Yellow, b.String())
+	m.show(question.Terminal)
 	m.stash = m.input.Value()
 	m.input.Reset()
+}
+
+// show prints the first call that waits, as a door shows it.
+func (m *Chat) show(door question.Door) {
+	var b bytes.Buffer
+	m.always, m.whole = WriteQuestion(&b, m.asked[0].Approval, door, max(10, m.width-4))
+	m.print(terminal.Yellow, b.String())
 }
 
 // reply answers a call that waits by a line that the user has typed.
 func (m *Chat) reply(line string) {
 	m.input.Reset()
-	answer, ok := ParseAnswer(line)
-	if !ok || answer.Verdict == approval.ApproveAlways && !m.always {
-		m.note = "type y" + map[bool]string{true: ", a"}[m.always] + " or n"
-		return
+	reply, ok := ParseReply(line)
+	switch {
+	case !ok || reply.Verdict == approval.ApproveAlways && !m.always:
+		m.note = "type " + Choices(m.always, m.whole)
+	case reply.View:
+		m.show(question.Whole)
+	default:
+		reply.By = "the terminal"
+		m.print(terminal.Dim, "  "+line)
+		m.asked[0].Reply <- reply.Answer
+		m.over(0)
 	}
-	answer.By = "the terminal"
-	m.print(terminal.Dim, "  "+line)
-	m.asked[0].Reply <- answer
-	m.over(0)
 }
 
 // over removes a question, and asks the next one.

@@ -1,22 +1,17 @@
 package tui
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/agentworker/worker/internal/termtext"
-	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/session/approval"
+	"github.com/agentworker/worker/session/question"
 )
 
-// maxShownTexts bounds the texts of one call that a person is shown.
-const maxShownTexts = 60
-
-// QuestionWidth is how many characters of a command line are in a row, if nothing else
-// limits it.
-const QuestionWidth = 100
+// QuestionWidth is how many columns a question has, if nothing else limits it.
+const QuestionWidth = 78
 
 // Texts is [termtext.Visible] for several texts in one line.
 func Texts(texts []string, limit int) string {
@@ -24,66 +19,58 @@ func Texts(texts []string, limit int) string {
 	return line
 }
 
-// WriteQuestion writes which call waits and why, and what "always" would allow, so that
-// nothing of it hides. A command line is in rows of so many characters. It reports whether
-// "always" may be offered: there is such a rule, and all of it is shown.
-func WriteQuestion(w io.Writer, a *approval.Approval, width int) (always bool) {
-	fmt.Fprintf(w, "%s asks to call %s, which wants\n", termtext.OneLine(a.Agent, termtext.MaxName), termtext.OneLine(a.Tool, termtext.MaxName))
-	all := writeWants(w, a, width)
-	reason, _ := termtext.Visible(a.Reason, termtext.MaxText)
-	fmt.Fprintf(w, "  %s\n", reason)
-	if !all || len(a.AlwaysPatterns) == 0 {
-		return false
+// WriteQuestion writes a call that waits as a door shows it, in lines of width columns. It
+// reports whether "always" may be offered, and whether all of the call is shown.
+func WriteQuestion(w io.Writer, a *approval.Approval, door question.Door, width int) (always, whole bool) {
+	v := question.New(a, door)
+	for _, line := range v.Lines(width) {
+		fmt.Fprintln(w, line)
 	}
-	fmt.Fprintln(w, "  always would allow")
-	return writeTexts(w, a.AlwaysPatterns)
+	return len(v.Always) > 0, v.LeftOut == ""
 }
 
-// ParseAnswer reads an answer: y, a or n, and after n the reason.
-func ParseAnswer(line string) (approval.Answer, bool) {
+// The keys of a question, the same at every door.
+const (
+	keyOnce   = "y"
+	keyAlways = "A"
+	keyDeny   = "n"
+	keyView   = "v"
+)
+
+// Reply is what was typed to a question.
+type Reply struct {
+	approval.Answer
+	View bool // show all of it, and ask again
+}
+
+// ParseReply reads what was typed: y, A, v or n, and after n the reason. Words mean the same:
+// yes, always, view, no.
+func ParseReply(line string) (r Reply, ok bool) {
 	word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
-	switch strings.ToLower(word) {
-	case "y", "yes":
-		return approval.Answer{Verdict: approval.ApproveOnce}, true
-	case "a", "always":
-		return approval.Answer{Verdict: approval.ApproveAlways}, true
-	case "n", "no":
-		return approval.Answer{Verdict: approval.DenyCall, Feedback: strings.TrimSpace(rest)}, true
+	switch {
+	case word == keyAlways, strings.EqualFold(word, "always"):
+		r.Verdict = approval.ApproveAlways
+	case strings.EqualFold(word, keyOnce), strings.EqualFold(word, "yes"):
+		r.Verdict = approval.ApproveOnce
+	case strings.EqualFold(word, keyDeny), strings.EqualFold(word, "no"):
+		r.Feedback = strings.TrimSpace(rest)
+	case strings.EqualFold(word, keyView), strings.EqualFold(word, "view"):
+		r.View = true
 	default:
-		return approval.Answer{}, false
+		return r, false
 	}
+	return r, true
 }
 
-// Choices is the prompt that lists what may be typed.
-func Choices(always bool) string {
+// Choices lists what may be typed: view unless all of the call is shown.
+func Choices(always, whole bool) string {
+	choices := "[y] yes, this time   "
 	if always {
-		return "[y] yes, this time   [a] always   [n REASON] no > "
+		choices += "[A] always   "
 	}
-	return "[y] yes, this time   [n REASON] no > "
-}
-
-// writeTexts prints each text in a line of its own. It reports whether all of them are
-// shown.
-func writeTexts(w io.Writer, texts []string) (all bool) {
-	return termtext.VisibleLines(w, texts, termtext.MaxQuestion, maxShownTexts)
-}
-
-// writeWants prints what a call wants: a shell's complete line, wrapped, and its parts that
-// rules see. It reports whether all of it is shown.
-func writeWants(w io.Writer, a *approval.Approval, width int) (all bool) {
-	var args struct{ Command, Plan string }
-	if a.Tool == toolcatalog.PlanExit && json.Unmarshal([]byte(a.Arguments), &args) == nil {
-		all = writeTexts(w, strings.Split(strings.TrimSpace(args.Plan), "\n"))
-		fmt.Fprintln(w, "  which is to be carried out by the agent")
-		return writeTexts(w, a.Patterns) && all
+	choices += "[n REASON] no   "
+	if !whole {
+		choices += "[v] view all   "
 	}
-	if a.Tool != toolcatalog.ShellExec || json.Unmarshal([]byte(a.Arguments), &args) != nil || len(a.Patterns) == 1 && a.Patterns[0] == args.Command {
-		return writeTexts(w, a.Patterns)
-	}
-	line, all := termtext.Visible(args.Command, termtext.MaxCard)
-	for row := []rune(line); len(row) > 0; row = row[min(width, len(row)):] {
-		fmt.Fprintf(w, "    %s\n", string(row[:min(width, len(row))]))
-	}
-	fmt.Fprintln(w, "  of which rules see")
-	return writeTexts(w, a.Patterns) && all
+	return strings.TrimRight(choices, " ") + " > "
 }

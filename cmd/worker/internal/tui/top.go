@@ -10,7 +10,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
-	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session/approval"
@@ -134,9 +133,7 @@ func (m *Top) list(l Listed) tea.Cmd {
 	var questions []live.Question
 	for _, a := range l.Pending {
 		m.pending[a.ID] = a
-		questions = append(questions, live.Question{Since: a.CreatedAt, ToolApprovalRequired: event.ToolApprovalRequired{
-			ApprovalID: a.ID, ToolCallID: a.ToolCallID, ToolName: a.Tool, Arguments: a.Arguments, SessionID: a.SessionID,
-		}})
+		questions = append(questions, live.Question{Since: a.CreatedAt, ToolApprovalRequired: a.Event()})
 	}
 	m.tree.Ask(questions)
 	for _, r := range l.Records {
@@ -218,7 +215,7 @@ func (m *Top) open(a *approval.Approval) bool {
 func (m *Top) approval(s *live.Session, q live.Question) *approval.Approval {
 	return cmp.Or(m.pending[q.ApprovalID], &approval.Approval{
 		ID: q.ApprovalID, SessionID: s.ID, Agent: s.Agent, ToolCallID: q.ToolCallID, Tool: q.ToolName,
-		Arguments: q.Arguments, Patterns: q.Patterns, AlwaysPatterns: q.AlwaysPatterns, CreatedAt: q.Since, ExpiresAt: q.ExpiresAt,
+		Arguments: q.Arguments, Patterns: q.Patterns, AlwaysPatterns: q.AlwaysPatterns, Question: q.ToolApprovalRequired.Question, CreatedAt: q.Since, ExpiresAt: q.ExpiresAt,
 	})
 }
 

@@ -113,6 +113,7 @@ func shop() Listed {
 		Pending: []*approval.Approval{{
 			ID: "apr_1", SessionID: "ses_asks", Agent: "general", Tool: "shell_exec", Arguments: "{\"command\":\"rm -rf build\u202e\"}",
 			Patterns: []string{"rm -rf build\u202e"}, AlwaysPatterns: []string{"rm *"}, Reason: "the rules ask",
+			Question: event.Question{Title: "run a command", Parts: []event.QuestionPart{{Name: "command", Form: "command", Text: "rm -rf build\u202e"}}},
 		}},
 	}
 }
@@ -120,7 +121,7 @@ func shop() Listed {
 const at80 = `worker top  shop-1a2b3c4d                                        1 of 4 need you
   AGENT                 STATUS       MODEL         DOING           AGE      COST
 >·lead  ship the rele…  running      claude-sonn…                    -   $0.0123
- !├ general  clean th…  approval     claude-sonn…  shell_exec r…     -   $0.0123
+ !├ general  clean th…  approval     claude-sonn…  run rm -rf b…     -   $0.0123
   └ explore  read the…  running      claude-sonn…  read_file do…    7s   $0.0123
   build  the newest     running      claude-sonn…                    -   $0.0123
   caller  worker task…  completed    claude-sonn…                  50m   $0.0123
@@ -129,12 +130,12 @@ const at80 = `worker top  shop-1a2b3c4d                                        1
 
 ses_root  $0.0123  12.3k in 678 out  3 steps  2m  running
 anthropic/claude-sonnet-4-5  lead  ship the release
-enter log  s send  x stop  a approve  d deny  n next  ? help  q quit`
+enter log  s send  x stop  v question  n next  ? help  q quit`
 
 const at50 = `worker top  shop-1a2b3c4d          1 of 4 need you
   AGENT                 STATUS       DOING
 >·lead  ship the rele…  running
- !├ general  clean th…  approval     shell_exec r…
+ !├ general  clean th…  approval     run rm -rf b…
   └ explore  read the…  running      read_file do…
   build  the newest     running
   caller  worker task…  completed
@@ -142,7 +143,7 @@ const at50 = `worker top  shop-1a2b3c4d          1 of 4 need you
 
 ses_root  $0.0123  12.3k in 678 out  3 steps  2m
 anthropic/claude-sonnet-4-5  lead  ship the relea…
-enter log  a approve  d deny  ? help  q quit`
+enter log  x stop  v question  ? help  q quit`
 
 func TestViews(t *testing.T) {
 	for _, tt := range []struct {
@@ -165,7 +166,7 @@ func TestTopFits(t *testing.T) {
 		r.Label, r.Agent = "\x1b[2J\x1b]0;x\a\u202eevil\n日本語日本語日本語 \u009b31m", "a\x1b[1;1H\tgent 日本"
 	}
 	evil.Pending[0].Agent, evil.Pending[0].Reason = "\x1b[2J", "because\x1b[2J\nof \u200b it"
-	for _, keys := range [][]string{nil, {"?"}, {"enter"}, {"s", "some text\x1b"}, {"x"}, {"a"}, {"n", "d", "why 日本語日本語日本語日本語日本語日本語日本語"}, {"e"}, {"n", "n"}} {
+	for _, keys := range [][]string{nil, {"?"}, {"enter"}, {"s", "some text\x1b"}, {"x"}, {"v"}, {"n", "v", "n", "why 日本語日本語日本語日本語日本語日本語日本語"}, {"e"}, {"n", "n"}} {
 		for _, size := range [][2]int{{8, 3}, {20, 6}, {33, 9}, {50, 15}, {80, 24}, {133, 40}} {
 			u := openTop(t, size[0], size[1])
 			u.update(evil)
@@ -213,13 +214,13 @@ func TestKeys(t *testing.T) {
 		{[]string{"G", "x"}, "it has ended", ""},
 		{[]string{"j", "b"}, "done", "background ses_asks"},
 		{[]string{"b"}, "no call waits for it", ""},
-		{[]string{"a"}, `rm -rf build\u{202e}`, ""}, // of the one below it
-		{[]string{"a", "y"}, "done", "answer apr_1 1 "},
-		{[]string{"a", "A"}, "done", "answer apr_1 2 "},
-		{[]string{"a", "n"}, ">!├ general", ""},
-		{[]string{"a", "a", "enter"}, "approve?", ""}, // neither is an answer
-		{[]string{"n", "d", "not now", "enter"}, "done", "answer apr_1 0 not now"},
-		{[]string{"G", "a"}, "no call of it waits", ""},
+		{[]string{"v"}, `rm -rf build\u{202e}`, ""}, // of the one below it
+		{[]string{"v", "y"}, "done", "answer apr_1 1 "},
+		{[]string{"v", "A"}, "done", "answer apr_1 2 "},
+		{[]string{"v", "esc"}, ">!├ general", ""},
+		{[]string{"v", "a", "enter"}, "approve?", ""}, // neither is an answer
+		{[]string{"n", "v", "n", "not now", "enter"}, "done", "answer apr_1 0 not now"},
+		{[]string{"G", "v"}, "no call of it waits", ""},
 	} {
 		u := openTop(t, 80, 24)
 		u.update(shop())
@@ -236,15 +237,15 @@ func TestKeys(t *testing.T) {
 func TestLongApproval(t *testing.T) {
 	u := openTop(t, 50, 12)
 	l := shop()
-	l.Pending[0].Arguments = `{"command":"` + strings.Repeat("echo x; ", 200) + `"}`
+	l.Pending[0].Question.Parts = []event.QuestionPart{{Name: "command", Form: "command", Text: strings.Repeat("echo x; ", 200)}}
 	u.update(l)
-	u.press("a", "y")
+	u.press("v", "y")
 	u.sees("read all of it first")
 	u.press("G", "y")
-	l.Pending[0].Patterns = []string{strings.Repeat("x", 5000)}
+	l.Pending[0].Question.LeftOut = "The end is left out. "
 	u.update(l)
-	u.press("a", "G", "A")
-	u.sees("approve? y this time  n not now")
+	u.press("v", "G", "A")
+	u.sees("approve? y this time  n no")
 	if got := strings.Join(u.calls, ", "); got != "answer apr_1 1 " {
 		t.Errorf("it does %q", got)
 	}
@@ -254,7 +255,7 @@ func TestLongApproval(t *testing.T) {
 func TestAnsweredElsewhere(t *testing.T) {
 	u := openTop(t, 80, 24)
 	u.update(shop())
-	u.press("a")
+	u.press("v")
 	u.update(Facts{{Path: event.Path{{SessionID: "ses_root"}, {SessionID: "ses_asks"}}, Event: event.ToolApprovalResolved{ApprovalID: "apr_1"}, Time: now}})
 	u.sees("does not wait any more")
 	u.press("y")

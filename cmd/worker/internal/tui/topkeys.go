@@ -11,6 +11,7 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
 	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/session/live"
+	"github.com/agentworker/worker/session/question"
 )
 
 const topHelp = `up, k, down, j   select a session; also pgup, pgdown, home, end
@@ -18,9 +19,8 @@ enter            its log; esc comes back
 s                send it a line, which its model reads before its next step
 x                stop it, and what runs below it
 b                move it to the background: the call that waits for it goes on
-a                the call of it that waits for approval, as a whole;
-                 then y approves it, and A it and all like it
-d                deny that call, with a reason for the model
+v                the call of it that waits for approval, as a whole; then y
+                 approves it, A it and all like it, n denies it with a reason
 n                the next session that needs somebody
 e                hide those that have ended, or show them
 q, ctrl+c        quit; the sessions go on
@@ -153,8 +153,8 @@ func (m *Top) onRow(key string, row *live.Row) tea.Cmd {
 		default:
 			return m.act("moving it…", func() (string, error) { return m.actions.Background(m.ctx, id) })
 		}
-	case "a", "d":
-		return m.showNext(key, row)
+	case keyView:
+		m.showNext(row)
 	}
 	return nil
 }
@@ -169,7 +169,7 @@ func (m *Top) typeIn(prompt string) tea.Cmd {
 
 // showNext shows the call that waits for approval: a session's, or else one of a session
 // below it.
-func (m *Top) showNext(key string, row *live.Row) tea.Cmd {
+func (m *Top) showNext(row *live.Row) {
 	at := 0
 	for i := range m.rows {
 		if m.rows[i].ID == row.ID {
@@ -181,22 +181,17 @@ func (m *Top) showNext(key string, row *live.Row) tea.Cmd {
 		if r := &m.rows[i]; len(r.Questions) > 0 {
 			m.selected, m.ask, m.pager = r.ID, m.approval(r.Session, r.Questions[0]), pager{}
 			m.showAsk()
-			if key == "a" {
-				m.mode = approving
-				return nil
-			}
-			m.mode = denying
-			return m.typeIn("deny, because: ")
+			m.mode = approving
+			return
 		}
 	}
 	m.note = "no call of it waits for approval"
-	return nil
 }
 
 // showAsk shows the approval in the pager.
 func (m *Top) showAsk() {
 	var b bytes.Buffer
-	m.always = WriteQuestion(&b, m.ask, max(10, m.width-4))
+	m.always, _ = WriteQuestion(&b, m.ask, question.Whole, max(10, m.width-4))
 	m.pager.set(b.String(), m.width, m.body())
 }
 
@@ -217,15 +212,15 @@ func (m *Top) confirm(key string) tea.Cmd {
 func (m *Top) approve(key string) tea.Cmd {
 	answer := approval.Answer{Verdict: approval.ApproveOnce}
 	switch {
-	case (key == "y" || key == "A") && !m.pager.seen:
+	case (key == keyOnce || key == keyAlways) && !m.pager.seen:
 		m.note = "read all of it first: ↓, pgdown"
 		return nil
-	case key == "y":
-	case key == "A" && m.always:
+	case key == keyOnce:
+	case key == keyAlways && m.always:
 		answer.Verdict = approval.ApproveAlways
-	case key == "n":
-		m.back()
-		return nil
+	case key == keyDeny:
+		m.mode = denying
+		return m.typeIn("no, because: ")
 	default:
 		m.pager.key(key, m.body())
 		return nil

@@ -173,9 +173,9 @@ func (m *Top) lastLine() (string, *tea.Cursor) {
 		}
 		text = "stop " + name + " and all below it? y/n"
 	case approving:
-		text = "approve? y this time  n not now"
+		text = "approve? y this time  n no"
 		if m.always {
-			text = "approve? y this time  A always  n not now"
+			text = "approve? y this time  A always  n no"
 		}
 		if !m.pager.seen {
 			text = cmp.Or(m.note, text)
@@ -196,7 +196,7 @@ func (m *Top) lastLine() (string, *tea.Cursor) {
 var keyHints = []struct {
 	text  string
 	shown int
-}{{"? help", 7}, {"q quit", 8}, {"enter log", 1}, {"a approve", 4}, {"d deny", 5}, {"x stop", 3}, {"s send", 2}, {"n next", 6}}
+}{{"? help", 6}, {"q quit", 7}, {"enter log", 1}, {"v question", 4}, {"x stop", 3}, {"s send", 2}, {"n next", 5}}
 
 // hints are the keys that there is room for.
 func hints(width int) string {

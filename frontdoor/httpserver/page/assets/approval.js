@@ -1,6 +1,6 @@
 // A tool call that waits for an answer: all of it, and what "always" would mean.
 
-import { h, pieces, setText } from './dom.js';
+import { difference, h, pieces, setText } from './dom.js';
 import { answerApproval, may } from './api.js';
 import { live } from './live.js';
 import { age } from './format.js';
@@ -10,14 +10,14 @@ const settle = 500;
 
 const rulesFile = document.querySelector('meta[name=rules-file]').content;
 
-// Questions that are no calls which a model has made: what is asked, and what the answers are called.
+// Questions that are no calls which a model has made: what the answers are called.
 const questions = {
-  plan_exit: { asks: 'puts its plan to you', once: 'Carry it out', deny: 'Go on planning…', why: 'What is wrong with it? The model reads it. (Enter sends)' },
-  budget: { asks: 'has used up its budget', once: 'Let it use as much again', deny: 'No more…', why: 'Why not? (Enter sends)' },
+  plan_exit: { once: 'Carry it out', deny: 'Go on planning…', why: 'What is wrong with it? The model reads it. (Enter sends)' },
+  budget: { once: 'Let it use as much again', deny: 'No more…', why: 'Why not? (Enter sends)' },
 };
 
 // asks says in a few words what a card is about.
-export const asks = (card) => questions[card.tool]?.asks ?? `asks to call ${card.tool}`;
+export const asks = (card) => `asks to ${card.title}`;
 
 export function approvalCard(card) {
   const question = questions[card.tool];
@@ -59,15 +59,16 @@ export function approvalCard(card) {
   const crumbs = names.flatMap((a, i) => (i ? [' › ', a] : [a]));
   const expires = h('span', { class: 'expires' });
   const el = h('article', { class: 'card approval', tabIndex: 0, 'aria-label': `${card.agent || 'A caller'} ${asks(card)}` },
-    h('header', {}, h('span', { class: 'who' }, crumbs), question ? ` ${question.asks}` : [' asks to call ', h('code', {}, card.tool)], h('span', { class: 'grow' }), expires),
+    h('header', {}, h('span', { class: 'who' }, crumbs), ` ${asks(card)} `, h('code', {}, card.tool), h('span', { class: 'grow' }), expires),
     h('p', { class: 'reason' }, card.reason),
-    h('dl', { class: 'arguments' }, card.arguments.map((a) => [h('dt', {}, a.name), h('dd', {}, h('pre', { tabIndex: 0 }, pieces(a.text)))])),
+    card.for ? h('p', { class: 'label' }, `Asked for by ${card.for}.`) : null,
+    h('dl', { class: 'arguments' }, card.parts.map((p) => [h('dt', {}, p.name), h('dd', {}, p.diff ? difference(p.diff, p.name) : h('pre', { tabIndex: 0 }, pieces(p.text ?? [])))])),
     seen(card),
-    question && card.whole || !may('owner') ? null : always(card),
+    question && !card.leftOut || !may('owner') ? null : always(card),
     may('approve') ? h('div', { class: 'answers' },
-      button('once', question?.once ?? 'Approve once', 'a', 'good'),
+      button('once', question?.once ?? 'Approve once', 'y', 'good'),
       card.always.length && !question && may('owner') ? button('always', 'Always', 'A', '') : null,
-      button('deny', question?.deny ?? 'Deny…', 'd', 'danger'), status) : h('p', { class: 'label' }, 'Somebody else answers this: your login has not the scope “approve”.'),
+      button('deny', question?.deny ?? 'Deny…', 'n', 'danger'), status) : h('p', { class: 'label' }, 'Somebody else answers this: your login has not the scope “approve”.'),
     why);
   setTimeout(() => {
     for (const b of buttons) b.disabled = false;
@@ -78,14 +79,12 @@ export function approvalCard(card) {
 
 // seen is what the rules see of the call, where that is not what is shown anyway.
 function seen(card) {
-  const text = (list) => list.map((p) => p.t).join('');
-  const shown = card.arguments.map((a) => text(a.text));
-  if (card.wants.every((w) => shown.includes(text(w)))) return null;
-  return h('div', { class: 'wants' }, h('span', { class: 'label' }, 'Rules see'), h('ul', {}, card.wants.map((w) => h('li', {}, h('code', {}, pieces(w))))));
+  if (!card.wants.length) return null;
+  return h('div', { class: 'wants' }, h('span', { class: 'label' }, 'Rules see'), h('ul', {}, card.wants.map((w) => h('li', {}, h('code', {}, w)))));
 }
 
 function always(card) {
-  if (!card.whole) return h('p', { class: 'cut' }, 'Not all of this call is shown here, so there is no “always”. worker approvals list --json has all of it.');
+  if (card.leftOut) return h('p', { class: 'cut' }, `${card.leftOut} So there is no “always”.`);
   if (!card.always.length) return h('p', { class: 'label' }, 'There is no “always”: no rule for calls like this one would let it through.');
   return h('div', { class: 'always' },
     h('p', {}, '“Always” adds to ', h('code', { title: rulesFile }, rulesFile.replace(/^.*[\\/]/, ''))),

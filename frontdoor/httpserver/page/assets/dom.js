@@ -69,3 +69,11 @@ export function keyed(parent, list, keyOf, make, update) {
   }
   for (const el of old.values()) el.remove();
 }
+
+const signs = { add: '+ ', del: '- ', same: '  ', at: '' };
+
+// difference shows the lines of a diff.
+export function difference(lines, label) {
+  return h('div', { class: 'diff', tabIndex: 0, role: 'group', 'aria-label': label },
+    lines.map((line) => h('div', { class: line.op }, signs[line.op], pieces(line.text))));
+}

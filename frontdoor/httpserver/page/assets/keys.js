@@ -26,7 +26,7 @@ export function press(ev, view) {
   if (native(ev.target, ev.key)) return;
   const card = document.activeElement?.closest?.('.card');
   const cards = [...document.querySelectorAll('.needs .card')];
-  const button = card && { a: 'once', A: 'always', d: 'deny' }[ev.key];
+  const button = card && { y: 'once', A: 'always', n: 'deny' }[ev.key];
   if (button) {
     const el = card.querySelector(`[data-answer=${button}]`);
     if (el && !el.disabled) el.click();

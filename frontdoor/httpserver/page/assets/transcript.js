@@ -1,7 +1,7 @@
 // What a session was told, did and said; and, at its end, what it says held against
 // what it has done.
 
-import { h, keyed, pieces, setClass, setMarkdown, setText } from './dom.js';
+import { difference, h, keyed, pieces, setClass, setMarkdown, setText } from './dom.js';
 import { get, pace } from './api.js';
 import { onChange } from './live.js';
 import { clock } from './format.js';
@@ -131,7 +131,7 @@ function fillCalls(el, calls) {
 function callElement({ call }) {
   const body = h('div', { class: 'body' });
   const el = h('details', { class: 'call', open: Boolean(call.diff) }, h('summary', {}, h('code', {}, call.about), h('span', { class: 'outcome' })), body);
-  if (call.diff) body.append(diff(call));
+  if (call.diff) body.append(difference(call.diff, call.about));
   else body.append(h('dl', { class: 'arguments' }, call.arguments.map((a) => [h('dt', {}, a.name), h('dd', {}, h('pre', {}, pieces(a.text)))])));
   body.append(h('pre', { class: 'result', hidden: true }));
   return el;
@@ -145,13 +145,6 @@ function fillCall(el, { call, open }) {
   el.filled = true;
   result.hidden = false;
   result.replaceChildren(...pieces(call.result ?? []), call.cut ? '\n… more is not shown' : '');
-}
-
-const signs = { add: '+ ', del: '- ', same: '  ', at: '' };
-
-function diff(call) {
-  return h('div', { class: 'diff', tabIndex: 0, role: 'group', 'aria-label': call.about },
-    call.diff.map((line) => h('div', { class: line.op }, signs[line.op], pieces(line.text))));
 }
 
 function finalCard({ claims, notes, work }) {

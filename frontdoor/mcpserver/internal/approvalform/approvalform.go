@@ -11,10 +11,11 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/agentworker/worker/frontdoor/internal/caller"
+	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/frontdoor/mcpserver/internal/hosts"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session/approval"
+	"github.com/agentworker/worker/session/question"
 )
 
 // The answers that a form offers.
@@ -50,7 +51,7 @@ func New(a *approval.Approval, f hosts.Form, again bool) *mcp.ElicitParams {
 // Link sends the user to an approval on the page at an address. It lets nobody in: the
 // page wants its user to have logged in.
 func Link(a *approval.Approval, page string) *mcp.ElicitParams {
-	call, _, _ := strings.Cut(textOf(a, hosts.Unknown.Form).message, "\n")
+	call := headline(question.New(a, question.Form))
 	return &mcp.ElicitParams{
 		Mode:          "url",
 		Message:       call + "\nAllow or deny it on the page. 'worker page' prints a link that logs a browser in.",
@@ -85,35 +86,51 @@ type text struct {
 	choices []string
 }
 
-// textOf returns what an approval's form shows. The first line holds the call in full:
-// some hosts show only the first rows. A user may add a rule who sees all of the
-// message, and let a call through who was sent all of it.
+// textOf returns what an approval's form shows. Some hosts show only the first rows: the first
+// one says what the call would do. A user may add a rule who sees all of the message, and let
+// a call through who was sent all of it.
 func textOf(a *approval.Approval, f hosts.Form) text {
-	call, arguments := caller.CallText(a)
-	first, complete := termtext.Visible(call, termtext.MaxForm)
-	lines := []string{fmt.Sprintf("%s: %s %s", termtext.OneLine(a.Agent, 40), termtext.OneLine(a.Tool, termtext.MaxName), first)}
-	arguments, all := termtext.Visible(arguments, termtext.MaxForm)
-	if arguments != "" {
-		lines = append(lines, "with "+arguments)
+	v := question.New(a, question.Form)
+	lines := []string{headline(v)}
+	for _, p := range v.Parts {
+		if p.Form != event.FormCommand {
+			lines = append(append(lines, p.Name+":"), p.Lines...)
+		}
+	}
+	if len(v.Wants) > 0 {
+		lines = append(lines, "the rules see: "+strings.Join(v.Wants, ", "))
 	}
 	t := text{choices: []string{deny}}
-	if complete {
+	if v.LeftOut == "" {
 		t.choices = append(t.choices, allowOnce)
 	}
-	if rule, shown := termtext.Visible(strings.Join(a.AlwaysPatterns, ", "), termtext.MaxForm); complete && all && shown && len(a.AlwaysPatterns) > 0 {
-		rule = fmt.Sprintf("%q adds a rule for %s: %s", allowAlways, termtext.OneLine(a.Tool, termtext.MaxName), rule)
+	if len(v.Always) > 0 {
+		patterns, _ := termtext.Visible(strings.Join(a.AlwaysPatterns, ", "), termtext.MaxForm)
+		rule := fmt.Sprintf("%q adds a rule for %s: %s", allowAlways, v.Tool, patterns)
 		if withRule := slices.Insert(slices.Clone(lines), 1, rule); shows(f, withRule) {
 			lines = withRule
 			t.choices = append(t.choices, allowAlways)
 		}
 	}
 	t.message = strings.Join(lines, "\n")
-	reason, _ := termtext.Visible(a.Reason, termtext.MaxReason)
-	t.note = fmt.Sprintf("Without an answer it is refused at %s. %s", a.ExpiresAt.Local().Format(time.TimeOnly), reason)
-	if !complete || !all || !shows(f, lines) {
-		t.note = "Not all of it may be shown: see 'worker approvals list --json'. " + t.note
+	t.note = fmt.Sprintf("Without an answer it is refused at %s. %s", a.ExpiresAt.Local().Format(time.TimeOnly), v.Reason)
+	if v.For != "" {
+		t.note += " Asked for by " + v.For + "."
+	}
+	if v.LeftOut != "" || !shows(f, lines) {
+		t.note = fmt.Sprintf("Not all of it may be shown: worker approvals show %s has it. ", a.ID) + t.note
 	}
 	return t
+}
+
+// headline says in a line who asks what: of a command all of it.
+func headline(v question.View) string {
+	for _, p := range v.Parts {
+		if p.Form == event.FormCommand {
+			return v.Who + " asks to run " + strings.Join(p.Lines, `\n`)
+		}
+	}
+	return v.Headline()
 }
 
 // shows reports whether the user of a form sees all of these lines.
