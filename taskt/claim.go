@@ -273,7 +273,7 @@ func (n *claiming) endWithCalls(s *session.Session) {
 			case <-within.Done():
 			}
 		}
-		status, why := record.Interrupted, errors.New("its process ended while it ran")
+		status, why := n.endOf(s)
 		if within.Err() != nil {
 			status, why = record.Cancelled, context.Cause(within)
 		}
@@ -284,4 +284,19 @@ func (n *claiming) endWithCalls(s *session.Session) {
 	if err := n.service.detached.begin(end); err != nil {
 		end(context.Background())
 	}
+}
+
+// endOf returns how the root session of a caller ends: interrupted only if one of its subagents
+// is.
+func (n *claiming) endOf(root *session.Session) (record.Status, error) {
+	below, err := n.service.sessions.Store().Index.Tree(context.Background(), root.Path())
+	if err != nil {
+		return record.Interrupted, err
+	}
+	for _, r := range below {
+		if r.ParentID == root.ID() && r.Status == record.Interrupted {
+			return record.Interrupted, errors.New("its process ended while it ran")
+		}
+	}
+	return record.Completed, nil
 }

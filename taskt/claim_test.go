@@ -239,6 +239,7 @@ func TestTakeoverAllowed(t *testing.T) {
 			tt.next.tools = []tool.Tool{waiting{"look", true}, waiting{"change", false}, plain("again"), plain("never")}
 			e, _ := tt.next.over(t, openBus(t, dir))
 			r := recordOf(t, e, child)
+			sameEnd(t, e, r)
 			if tt.fails != "" {
 				if r.Status != record.Interrupted || !strings.Contains(r.Error, tt.fails) || got != nil {
 					t.Errorf("it is %s: %s", r.Status, r.Error)

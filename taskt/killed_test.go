@@ -119,6 +119,14 @@ func treeSetup(let, moved <-chan struct{}, blocking chan<- struct{}) setup {
 	}}
 }
 
+// sameEnd checks that the session of a caller has ended as its only subagent has.
+func sameEnd(t *testing.T, e *env, child *record.Record) {
+	t.Helper()
+	if root := recordOf(t, e, child.ParentID); root.Status != child.Status {
+		t.Errorf("its caller is %s: %s", root.Status, root.Error)
+	}
+}
+
 func recordOf(t *testing.T, e *env, id string) *record.Record {
 	t.Helper()
 	r, err := e.sessions.Store().Index.Get(t.Context(), id)

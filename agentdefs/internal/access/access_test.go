@@ -175,6 +175,10 @@ var accessCases = []struct {
 	{"permissionMode: dontAsk\npermission: {grep: allow, glob: ask}", "* deny; grep allow; glob deny", ""},
 	{"permissionMode: bypassPermissions", "", "permission-widening-ignored"},
 	{"permissionMode: acceptEdits", "", "permission-widening-ignored"},
+	{"permissionMode: ask", "", ""},
+	{"permissionMode: bubble", "", ""},
+	{"permissionMode: Plan", "write_file deny; edit_file deny; shell_exec deny", ""},
+	{"permissionMode: delegate", "write_file deny; edit_file deny; shell_exec deny", ""},
 	{"permissionMode: sometimes", refused, "permission-invalid"},
 	{"permissionMode: [plan]", refused, "permission-invalid"},
 

@@ -1,23 +1,27 @@
 package access
 
 import (
+	"strconv"
 	"strings"
 
 	"gopkg.in/yaml.v3"
 
 	"github.com/agentworker/worker/agentdefs/internal/agentfile"
 	"github.com/agentworker/worker/agentdefs/internal/diag"
+	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/permission/glob"
 )
 
-// modes says what the words of permissionMode, and of Qwen's approvalMode, do.
+// modes says what the words of permissionMode, and of Qwen's approvalMode, do. They are in
+// small letters, since files have Plan as well. bubble hands questions to the caller, as is
+// done anyway. delegate leaves an agent the tools that coordinate others.
 var modes = map[string]modeEffect{
-	"": modeNone, "default": modeNone, "manual": modeNone,
-	"plan": modePlan, "dontAsk": modeDontAsk,
-	"acceptEdits": modeWidens, "auto": modeWidens, "bypassPermissions": modeWidens,
-	"auto-edit": modeWidens, "auto_edit": modeWidens, "autoEdit": modeWidens, "yolo": modeWidens,
+	"": modeNone, "default": modeNone, "manual": modeNone, "ask": modeNone, "bubble": modeNone,
+	"plan": modePlan, "delegate": modePlan, "dontask": modeDontAsk,
+	"acceptedits": modeWidens, "auto": modeWidens, "bypasspermissions": modeWidens,
+	"auto-edit": modeWidens, "auto_edit": modeWidens, "autoedit": modeWidens, "yolo": modeWidens,
 }
 
 type modeEffect int
@@ -35,7 +39,7 @@ func (p *Reader) permissionMode(e agentfile.Entry, rules []permission.Rule) []pe
 	effect, mode, at := modeUnknown, "", e.Node
 	if at != nil && at.Kind == yaml.ScalarNode && !agentfile.IsTagged(at) {
 		mode = strings.TrimSpace(at.Value)
-		effect = modes[mode]
+		effect = modes[strings.ToLower(mode)]
 	}
 	switch effect {
 	case modePlan:
@@ -54,9 +58,17 @@ func (p *Reader) permissionMode(e agentfile.Entry, rules []permission.Rule) []pe
 	case modeWidens:
 		p.Report(diag.PermissionWidening, e.Line, e.Column, "remove it; the permissions of the workspace decide", "%s: %s would let the agent do more, and is ignored", e.Key, mode)
 	case modeUnknown:
-		p.Refuse(diag.PermissionInvalid, e.Line, e.Column, "use default, plan or dontAsk", "%s is none that is known, so nothing of this file is served", e.Key)
+		p.Refuse(diag.PermissionInvalid, e.Line, e.Column, "use default, ask, plan, delegate or dontAsk", "%s %s is not known, so nothing of this file is served", e.Key, shownMode(at))
 	}
 	return rules
+}
+
+// shownMode quotes a mode, or says what stands in its place.
+func shownMode(at *yaml.Node) string {
+	if at == nil || at.Kind != yaml.ScalarNode {
+		return "is no word and"
+	}
+	return strconv.Quote(termtext.OneLine(at.Value, termtext.MaxName))
 }
 
 // sandboxMode applies Codex's: read-only is readonly, workspace-write keeps file

@@ -299,7 +299,7 @@ var fields = []*field{
 		func(p *parser, _ *Definition, e agentfile.Entry) { p.access.DisallowedTools = &e }},
 	{agentfile.Field{ID: "permissionMode", Spellings: []string{"permissionMode"}, Near: []string{"permissionmode"}, Restricts: true, Line: "permissionMode"},
 		"Claude Code's mode. plan denies writing and commands, dontAsk denies what would be asked about; modes that widen are ignored.",
-		words("default", "manual", "plan", "dontAsk", "acceptEdits", "auto", "bypassPermissions"), "default",
+		words("default", "manual", "ask", "bubble", "plan", "delegate", "dontAsk", "acceptEdits", "auto", "bypassPermissions"), "default",
 		func(p *parser, _ *Definition, e agentfile.Entry) { p.access.PermissionMode = &e }},
 	{agentfile.Field{ID: "approvalMode", Spellings: []string{"approvalMode"}, Near: []string{"approvalmode"}, Restricts: true, Line: "approvalMode"},
 		"Qwen Code's mode. plan denies writing and commands; modes that widen are ignored.", words("default", "plan", "auto-edit", "yolo"), "default",

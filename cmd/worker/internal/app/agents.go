@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -101,13 +102,39 @@ func (p *Program) ReportAgent(snapshot *agentdefs.Snapshot, def *agentdefs.Defin
 	}
 }
 
-// ReportDiagnostics prints on stderr what is wrong with agent files.
+// maxReported is how many findings a command reports that is about something else.
+const maxReported = 2
+
+// ReportDiagnostics prints on stderr what is wrong with agent files: up to two findings, else
+// the gravest one and how many more 'worker agents lint' has.
 func (p *Program) ReportDiagnostics(snapshot *agentdefs.Snapshot) {
+	var wrong []agentdefs.Diagnostic
+	files := make(map[string]bool)
 	for _, d := range snapshot.Diagnostics() {
 		if d.Severity != agentdefs.Information {
-			fmt.Fprintln(p.Stderr, termtext.OneLine(d.String(), 2000))
+			wrong = append(wrong, d)
+			files[d.File] = true
 		}
 	}
+	slices.SortStableFunc(wrong, func(a, b agentdefs.Diagnostic) int { return cmp.Compare(rank(a), rank(b)) })
+	shown := wrong
+	if len(wrong) > maxReported {
+		shown = wrong[:maxReported-1]
+	}
+	for _, d := range shown {
+		fmt.Fprintln(p.Stderr, termtext.OneLine(d.String(), 2000))
+	}
+	if more := len(wrong) - len(shown); more > 0 {
+		fmt.Fprintf(p.Stderr, "%s in %s: see 'worker agents lint'\n", termtext.Plural(more, "more problem"), termtext.Plural(len(files), "agent file"))
+	}
+}
+
+// rank is lower the graver a finding is.
+func rank(d agentdefs.Diagnostic) int {
+	if d.Severity == agentdefs.Error {
+		return 0
+	}
+	return 1
 }
 
 // OnlyBuiltIn reports whether no file's agent is served.
