@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -255,4 +256,39 @@ func TestApproverLearns(t *testing.T) {
 	}
 	<-left
 	e.end(s, <-out)
+}
+
+// describing is a tool whose description is what a variable says.
+type describing struct {
+	*fakeTool
+	text *atomic.Value
+}
+
+func (d describing) Describe(*tool.Call) tool.Description {
+	return tool.Description{Title: "run it", Parts: []tool.Part{{Name: "script", Form: tool.Text, Text: d.text.Load().(string)}}}
+}
+
+// TestApprovedIsWhatRuns: a call that would do something else by the time it is approved is
+// refused, and somebody is asked anew about the next.
+func TestApprovedIsWhatRuns(t *testing.T) {
+	var text atomic.Value
+	text.Store("harmless")
+	var asked []string
+	approver := gate.ApproverFunc(func(_ context.Context, a *approval.Approval) (approval.Answer, error) {
+		asked = append(asked, a.Question.Parts[0].Text)
+		text.Store("harmful") // while the question is open
+		return approval.Answer{Verdict: approval.ApproveOnce}, nil
+	})
+	ran := 0
+	touch := describing{&fakeTool{"touch", func(context.Context, *tool.Call) (tool.Result, error) {
+		ran++
+		return tool.Result{Text: "ran"}, nil
+	}}, &text}
+	e := newEnv(t, turns{calls(call("1", "touch", "x")), calls(call("2", "touch", "x")), say("ok")}, func(o *session.Options) { o.Approver = approver })
+	e.static.rules = permission.MustRuleset(rule("*", "*", permission.Ask))
+	s := e.open(session.Spec{Tools: []tool.Tool{touch}})
+	e.end(s, s.Prompt(t.Context(), "go"))
+	if !slices.Equal(asked, []string{"harmless", "harmful"}) || ran != 1 {
+		t.Errorf("asked about %q, ran %d times", asked, ran)
+	}
 }

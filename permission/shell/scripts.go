@@ -49,7 +49,7 @@ func scriptsOf(args []*syntax.Word) (names []string) {
 		case p != nil && (word == "-c" || word == "-e" || word == "--eval"):
 			return names // its words are the script
 		case p != nil && strings.HasPrefix(word, "-"):
-			if p.TakesNext(word) {
+			if p.TakesNext(word) || p.Does == "shell" && strings.HasSuffix(word, "o") { // -o pipefail
 				i++
 			}
 			continue
@@ -62,6 +62,9 @@ func scriptsOf(args []*syntax.Word) (names []string) {
 				words = 2 // such as run, and a file
 			}
 			continue
+		}
+		if p == nil && !strings.Contains(word, "/") {
+			return names // a program of PATH
 		}
 		names, words = append(names, word), words-1
 	}

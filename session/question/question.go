@@ -156,7 +156,7 @@ func (d Door) bounded(texts []string, most int) (shown []string, whole bool) {
 	if head == tail { // texts that are cut, each within the bound
 		return shown, whole
 	}
-	note := fmt.Sprintf("… %s more …", termtext.Plural(tail-head, "line"))
+	note := fmt.Sprintf("… %s …", termtext.Plural(tail-head, "more line"))
 	return slices.Concat(shown[:head], []string{note}, shown[tail:]), false
 }
 
