@@ -167,4 +167,7 @@ func TestChildTime(t *testing.T) {
 	if res.Status != record.TimedOut || !strings.Contains(res.XML(), "<task_error agent=\"explore\">\nthe time limit of 1s has passed") {
 		t.Errorf("result %+v", res)
 	}
+	if got := res.ForModel(); !strings.Contains(got, "call task with timeoutSeconds") || !strings.Contains(got, "background: true") {
+		t.Errorf("its caller is not told how to give it more time: %s", got)
+	}
 }

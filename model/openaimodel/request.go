@@ -37,6 +37,8 @@ type message struct {
 	ReasoningContent *string    `json:"reasoning_content,omitempty"`
 	ToolCalls        []toolCall `json:"tool_calls,omitempty"`
 	ToolCallID       *string    `json:"tool_call_id,omitempty"`
+
+	beside bool // a text that came with the results of tools, as notes to the model do
 }
 
 type toolCall struct {
@@ -114,7 +116,7 @@ func user(msg model.Message) []message {
 		messages = append(messages, message{Role: "tool", Content: &text, ToolCallID: &result.ToolCallID})
 	}
 	if msg.Text != "" {
-		messages = append(messages, message{Role: "user", Content: &msg.Text})
+		messages = append(messages, message{Role: "user", Content: &msg.Text, beside: len(msg.ToolResults) > 0})
 	}
 	return messages
 }

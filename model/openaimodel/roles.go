@@ -27,28 +27,40 @@ func ordersRoles(base string) bool {
 	return true
 }
 
-// bridge stands between tools' results and a message of the user, where the strict order wants
-// the model's turn. LiteLLM does the same (assistant_continue_message).
+// noteIntro stands before a note to the model that a tool's result carries.
+const noteIntro = "\n\n[This is not from the tool. It is the next message to you:]\n"
+
+// bridge is the model's turn between the results of tools and a new message of the user, such
+// as a prompt after a stop. LiteLLM puts one there as well (assistant_continue_message).
 const bridge = "I have read the results."
 
-// inOrder returns messages in the strict order of roles: texts of the same role in a row are
-// one message, and the model has a turn between tools' results and the user.
+// inOrder returns messages in the strict order of roles. Texts of the same role in a row are one
+// message. A note that came with the results of tools stands in the last of them. Before any
+// other message of the user the model has a turn.
 func inOrder(messages []message) []message {
 	var all []message
 	for _, next := range messages {
-		if len(all) > 0 && next.Content != nil && len(next.ToolCalls) == 0 {
-			last := &all[len(all)-1]
-			switch {
-			case next.Role == "user" && last.Role == "tool":
-				text := bridge
-				all = append(all, message{Role: "assistant", Content: &text})
-			case next.Role == last.Role && next.Role != "tool" && last.Content != nil && len(last.ToolCalls) == 0:
-				joined := *last.Content + "\n\n" + *next.Content
-				last.Content = &joined
-				continue
-			}
+		if len(all) == 0 || next.Content == nil || len(next.ToolCalls) > 0 {
+			all = append(all, next)
+			continue
 		}
-		all = append(all, next)
+		last := &all[len(all)-1]
+		between := ""
+		switch {
+		case next.Role == "user" && last.Role == "tool" && next.beside:
+			between = noteIntro
+		case next.Role == "user" && last.Role == "tool":
+			text := bridge
+			all = append(all, message{Role: "assistant", Content: &text})
+		case next.Role == last.Role && next.Role != "tool" && last.Content != nil && len(last.ToolCalls) == 0:
+			between = "\n\n"
+		}
+		if between == "" {
+			all = append(all, next)
+			continue
+		}
+		joined := *last.Content + between + *next.Content
+		last.Content = &joined
 	}
 	return all
 }

@@ -78,10 +78,19 @@ func (r *Result) StopReason() event.StopReason {
 	return cmp.Or(r.Record.StopReason, record.StopReason(r.Status, r.Err, ""))
 }
 
+// moreTime tells a caller what to do about a subagent that ran out of time.
+const moreTime = "to give it more time, call task with timeoutSeconds (up to 86400), or with background: true, " +
+	"which does not hold you up; task_send goes on with what it has done"
+
 // Assess returns the answer in sections, and notes on what in it is not true, or is missing. The
 // report is nil if the answer is none.
 func (r *Result) Assess() (*report.Report, []string) {
-	if r.Err != nil || r.Status == Accepted {
+	switch {
+	case r.Status == Accepted:
+		return nil, nil
+	case r.StopReason() == event.StopTime:
+		return nil, []string{moreTime}
+	case r.Err != nil:
 		return nil, nil
 	}
 	rep := report.Parse(r.Text)
