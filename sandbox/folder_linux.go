@@ -66,7 +66,7 @@ func Sweep(dir string) error {
 // all that keep their folders in one place, also of other processes.
 type nameLock struct {
 	mu   sync.Mutex
-	file *os.File // nil: the session is alone
+	file *os.File // nil: no other session has this workspace
 }
 
 // openNames opens what the sessions of dir lock: dir itself, which no command sees.

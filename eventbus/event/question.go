@@ -7,7 +7,7 @@ type Question struct {
 	Title string         `json:"title"`           // what the call would do, in a line: "replace a.md". It follows "asks to"
 	Parts []QuestionPart `json:"parts,omitempty"` // what there is to read before an answer, in that order
 
-	// LeftOut says what of the parts is missing, in a sentence. Empty means that nothing is.
+	// LeftOut describes the missing text in a sentence. Empty means that nothing is missing.
 	LeftOut string `json:"leftOut,omitempty"`
 }
 
@@ -25,8 +25,8 @@ const (
 	FormDiff    = "diff"    // a unified diff without its header
 )
 
-// Summary says in a line what the call would do: its command, where it has one. Characters
-// that would not be seen stand there as escapes.
+// Summary says in a line what the call would do: its command, where it has one. It shows
+// invisible characters as escapes.
 func (q Question) Summary() string {
 	line := q.Title
 	for _, p := range q.Parts {

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// freeOrder are the hosts that take messages in any order of roles. All other servers may hold them to
-// the order of a chat template: a message of the user never stands behind a tool's result or
-// another of the user (Mistral's API, and the templates of Mistral's and Google's models).
+// freeOrder are the hosts that take messages in any order of roles. All other
+// servers may require the order of a chat template, as Mistral's API does: no message of the
+// user follows a tool's result or another message of the user.
 var freeOrder = []string{
 	"openai.com", "openai.azure.com", "anthropic.com", "googleapis.com", "deepseek.com", "x.ai", "groq.com",
 	"openrouter.ai", "githubcopilot.com", "models.github.ai",
@@ -27,7 +27,7 @@ func ordersRoles(base string) bool {
 	return true
 }
 
-// noteIntro stands before a note to the model that a tool's result carries.
+// noteIntro introduces a note to the model within a tool's result.
 const noteIntro = "\n\n[This is not from the tool. It is the next message to you:]\n"
 
 // bridge is the model's turn between the results of tools and a new message of the user, such
@@ -35,7 +35,7 @@ const noteIntro = "\n\n[This is not from the tool. It is the next message to you
 const bridge = "I have read the results."
 
 // inOrder returns messages in the strict order of roles. Texts of the same role in a row are one
-// message. A note that came with the results of tools stands in the last of them. Before any
+// message. A note that came with tools' results is added to the last of them. Before any
 // other message of the user the model has a turn.
 func inOrder(messages []message) []message {
 	var all []message

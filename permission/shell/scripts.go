@@ -11,8 +11,8 @@ import (
 )
 
 // Scripts returns the files that a command line may run, as it names them, each once: the
-// programs with a slash in their names, and what interpreters are given. It finds those that
-// stand there literally.
+// programs with a slash in their names, and what interpreters are given. It finds literal
+// names only.
 func Scripts(command string) []string {
 	var found []string
 	file, _ := syntax.NewParser().Parse(strings.NewReader(command), "")
@@ -34,11 +34,11 @@ func Scripts(command string) []string {
 	return found
 }
 
-// runners are what programs do that run the file, or the program, that they are given.
+// runners are the columns "does" of programs that run a file or a program they are given.
 var runners = []string{"shell", "code", "command", "unknown", "subcommands"}
 
-// scriptsOf returns the files that a simple command may run: the word that is the program, and
-// behind a program that runs others, the word that it is given.
+// scriptsOf returns the files that a simple command may run: its program, or the argument of a
+// program that runs others.
 func scriptsOf(args []*syntax.Word) (names []string) {
 	var p *program.Program // that runs the next word; nil means the shell itself
 	for i, words := 0, 1; i < len(args) && words > 0; i++ {
@@ -71,7 +71,7 @@ func scriptsOf(args []*syntax.Word) (names []string) {
 	return names
 }
 
-// literalOf returns a word that stands for itself.
+// literalOf returns the text of a word without expansions.
 func literalOf(w *syntax.Word) (text string, ok bool) {
 	var b strings.Builder
 	for _, part := range w.Parts {

@@ -35,8 +35,8 @@ var (
 	Doors    = []Door{Terminal, Whole, Page, Editor, Form}
 )
 
-// View is a question as a door shows it. Its texts are visible: characters that would not be
-// seen, or would change how the rest reads, stand there as escapes.
+// View is a question as a door shows it. Its texts are visible: invisible characters, and
+// those that change the direction of text, are escapes.
 type View struct {
 	Who    string // the agents from the caller down to the one that asks: "planner › reviewer"
 	Title  string // it follows "asks to"

@@ -63,7 +63,7 @@ func (p *Reader) permissionMode(e agentfile.Entry, rules []permission.Rule) []pe
 	return rules
 }
 
-// shownMode quotes a mode, or says what stands in its place.
+// shownMode quotes a mode for an error.
 func shownMode(at *yaml.Node) string {
 	if at == nil || at.Kind != yaml.ScalarNode {
 		return "is no word and"

@@ -24,12 +24,12 @@ type Card struct {
 	CreatedAt int64      `json:"createdAt"`
 	ExpiresAt int64      `json:"expiresAt"`
 
-	// Title says what the call would do: it follows "asks to". Parts are what there is to read
-	// before an answer, and Wants is what the rules see beside that.
+	// Title says what the call would do: it follows "asks to". Parts are the texts to read before
+	// an answer. Wants are the values of the rules that no text shows.
 	Title string   `json:"title"`
 	Parts []Part   `json:"parts"`
 	Wants []string `json:"wants"`
-	For   string   `json:"for,omitempty"` // who has asked for the work
+	For   string   `json:"for,omitempty"` // the persons who asked for the work
 
 	// LeftOut says what is not shown. Then there is no "always".
 	LeftOut string `json:"leftOut,omitempty"`

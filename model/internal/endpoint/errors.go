@@ -73,8 +73,8 @@ func (e *Endpoint) message(text string) string {
 const minKey = 8
 
 // IsStream reports whether a response has an answer. Servers that are not what
-// they are taken for answer with a page, or redirect to one. Some answer with a JSON document in
-// place of events: [Whole] tells.
+// they are taken for answer with a page, or redirect to one. Some answer with one JSON
+// document instead: see [Whole].
 func IsStream(res *http.Response) bool {
 	if res == nil || res.StatusCode >= 300 {
 		return false

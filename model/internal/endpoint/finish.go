@@ -19,7 +19,7 @@ const AfterFinish = 2 * time.Second
 const BOM = "\uFEFF"
 
 // Body is the body of a stream of events, without a byte order mark. It ends the last event: some
-// servers leave out the blank line after it. A JSON document in place of events is one event.
+// servers leave out the blank line after it. A JSON document is one event.
 type Body struct {
 	io.ReadCloser
 	end   *strings.Reader
@@ -34,8 +34,8 @@ func EndLine(res *http.Response) *Body {
 	return b
 }
 
-// Whole reports whether a response is an answer that comes as one JSON document, which has a
-// field, or as events that are called JSON.
+// Whole reports whether a response is one JSON document with a field. Events with the media
+// type of JSON count as well.
 func Whole(res *http.Response, field string) bool {
 	if res == nil || res.StatusCode >= 300 || mediaType(res) != "application/json" {
 		return false

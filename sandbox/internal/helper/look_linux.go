@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// errNative says that the kernel goes on with a call as it is.
+// errNative has the kernel carry out a call unchanged.
 var errNative = errors.New("the call goes on")
 
 // look opens what is there for the caller. What has changed since the command was
