@@ -63,7 +63,7 @@ func TestTree(t *testing.T) {
 	sees(false, "a running\n├ b stalled: grep x, and 1 more\n└ c queued\n")
 
 	tell(9, "a/b", event.ToolCallEnd{ToolCallID: "1"}) // it is not stalled any more
-	tell(9, "a/c", event.ToolApprovalRequired{ApprovalID: "apr", ToolName: "shell_exec", Arguments: `{"command":"rm x"}`})
+	tell(9, "a/c", event.ToolApprovalRequired{ApprovalID: "apr", ToolName: "shell_exec", Question: event.Question{Title: "run a command", Parts: []event.QuestionPart{{Name: "command", Form: event.FormCommand, Text: "rm x"}}}})
 	sees(false, "a running\n├ c approval: run rm x\n└ b running: list_dir\n")
 	tell(10, "a/c", event.ToolApprovalResolved{ApprovalID: "apr"})
 	tell(10, "a/c", event.Budget{Percent: 100})
