@@ -159,7 +159,7 @@ func TestPageConversation(t *testing.T) {
 	b.fill("form.start [name=agent]", "plan")
 	b.fill("form.start [name=prompt]", "plan it")
 	b.click("form.start button", "Start")
-	b.see(".card header", "puts its plan to you")
+	b.see(".card header", "carry out its plan")
 	b.see(".card .arguments", "2. Rest.")
 	b.click(".card [data-answer=once]", "Carry it out")
 	b.see(".block.assistant", "Carried out.")
