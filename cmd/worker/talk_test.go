@@ -64,8 +64,8 @@ func TestTalk(t *testing.T) {
 	s.types("fourth" + keyEnter)
 	s.sees(`I remember\. *\n *\n>`)
 	s.types(keyCtrlD)
-	if raw := s.ended(0); !strings.Contains(raw, "worker run -i --resume "+record.ResumedID(id)+" goes on") {
-		t.Errorf("it does not say how to go on: %q", raw)
+	if raw := s.ended(0); !strings.Contains(raw, "'worker run -i --resume "+record.ResumedID(id)+" --model=openai/first --model-timeout=30m0s --openai-base-url=") || !strings.Contains(raw, "' resumes this conversation") {
+		t.Errorf("it does not say how to resume with the same flags: %q", raw)
 	}
 	for _, output := range []string{"delegate it", `a text\nof two lines`, "From the other one.", "fourth"} {
 		sent := server.Received()

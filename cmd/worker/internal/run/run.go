@@ -46,6 +46,7 @@ is asked there. /help lists its commands. It is one session: --resume goes on wi
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if talk.interactive {
+				talk.note(cmd.Flags())
 				return p.talk(cmd.Context(), agent, strings.Join(args, ""), talk, opts)
 			}
 			prompt, err := p.readPrompt(cmd.Context(), args[0])

@@ -5,10 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/cmd/worker/internal/app"
@@ -26,12 +29,40 @@ import (
 // talkOptions are the flags of a conversation.
 type talkOptions struct {
 	interactive bool
-	resume      string // the session to resume; empty means a new one
+	resume      string   // the session to resume; empty means a new one
+	given       []string // the other flags, as a shell takes them
 }
 
 func (o *talkOptions) register(cmd *cobra.Command) {
 	cmd.Flags().BoolVarP(&o.interactive, "interactive", "i", false, "talk with the agent on the terminal")
 	cmd.Flags().StringVar(&o.resume, "resume", "", "with -i: go on with the conversation of this session")
+}
+
+// note keeps the flags that were given, for the hint on how to resume.
+func (o *talkOptions) note(flags *pflag.FlagSet) {
+	flags.Visit(func(f *pflag.Flag) {
+		switch values, several := f.Value.(pflag.SliceValue); {
+		case f.Name == "interactive" || f.Name == "resume":
+		case several:
+			for _, value := range values.GetSlice() {
+				o.given = append(o.given, flagOf(f.Name, value))
+			}
+		default:
+			o.given = append(o.given, flagOf(f.Name, f.Value.String()))
+		}
+	})
+}
+
+// flagOf returns a flag as a shell takes it.
+func flagOf(name, value string) string {
+	if value == "true" {
+		return "--" + name
+	}
+	quoted, err := syntax.Quote(value, syntax.LangPOSIX)
+	if err != nil { // it has characters that no shell takes
+		quoted = strconv.Quote(value)
+	}
+	return "--" + name + "=" + quoted
 }
 
 // args checks the arguments of the command: the prompt can be missing where it is typed.
@@ -79,7 +110,8 @@ func (p commands) talk(ctx context.Context, name, prompt string, talk talkOption
 		return tui.Run(ctx, screen, c.feed, p.Environ)
 	})
 	if last != "" {
-		fmt.Fprintf(p.Stderr, "worker run -i --resume %s goes on with this conversation\n", last)
+		resume := append([]string{"worker run -i --resume", last}, talk.given...)
+		fmt.Fprintf(p.Stderr, "'%s' resumes this conversation\n", termtext.OneLine(strings.Join(resume, " "), termtext.MaxText))
 	}
 	return err
 }
