@@ -1,6 +1,7 @@
 package openaimodel
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"slices"
@@ -71,8 +72,12 @@ func (c *calls) whole() bool {
 	return len(c.all) > 0 && !slices.ContainsFunc(c.all, func(c *call) bool { return !json.Valid([]byte(c.arguments.String())) })
 }
 
+// unnamed is the tool of a call whose name is missing. There is no such tool, and the model is
+// told so.
+const unnamed = "unnamed"
+
 // finish returns the calls, in the order of their beginnings. It makes up the
-// ids that are missing or not unique.
+// ids that are missing or not unique, and missing names.
 func (c *calls) finish() []model.ToolCall {
 	var all []model.ToolCall
 	seen := make(map[string]bool)
@@ -85,7 +90,7 @@ func (c *calls) finish() []model.ToolCall {
 		if strings.TrimSpace(arguments) == "" {
 			arguments = "{}"
 		}
-		all = append(all, model.ToolCall{ID: call.id, Name: call.name, Arguments: arguments})
+		all = append(all, model.ToolCall{ID: call.id, Name: cmp.Or(call.name, unnamed), Arguments: arguments})
 	}
 	return all
 }

@@ -212,7 +212,7 @@ func TestToolCallDeltas(t *testing.T) {
 		}
 	}
 	got, err := modeltest.Collect(over(&modeltest.Exchange{Body: calls(`{"index":0,"id":"a","function":{"arguments":"{}"}}`)}).Stream(t.Context(), modeltest.Ask("hello")))
-	if len(got.ToolCalls) != 1 || got.ToolCalls[0].Name != "" { // it is answered with an error
+	if len(got.ToolCalls) != 1 || got.ToolCalls[0].Name != "unnamed" || err != nil { // it is answered with an error
 		t.Errorf("a call without a name: got %+v, %v", got, err)
 	}
 }
