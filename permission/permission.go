@@ -97,12 +97,12 @@ type Value struct {
 	// Why says why a value is unknown, and how it could be written instead.
 	Why string
 
-	// script is the file that the value was found in; "": none. matched is then
-	// what patterns are matched against.
+	// script is the file that the value was found in; "" means that it stood in the line itself.
+	// For a value of a script, patterns match the text of matched.
 	script, matched string
 }
 
-// InScript returns the value for what a script file holds. Patterns match as before.
+// InScript returns the value for what a script file holds. The same patterns match it.
 // Text names the file, so that nothing which shows the value quotes the file.
 func (v Value) InScript(path string) Value {
 	v.script, v.matched = path, v.Text

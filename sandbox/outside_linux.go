@@ -114,8 +114,8 @@ func (p *Profile) deniedAnywhere(l *layout) (out []string) {
 	return out
 }
 
-// deniedBelow returns what rules deny to read at place and below it, of what is shown
-// at mounted: place itself if that holds too much.
+// deniedBelow returns the files at place and below it that rules deny to read, within the tree
+// that is mounted. A place with too many files is denied as a whole.
 func (p *Profile) deniedBelow(l *layout, mounted, place string) []string {
 	left := maxOutside
 	out, err := p.walkDenied(l, mounted, place, &left)

@@ -64,7 +64,7 @@ func TestEnds(t *testing.T) {
 		{name: "a refusal", model: turns{parts(model.TextDelta{Text: "no."}, model.Stop{Reason: model.StopRefusal})}, status: record.Failed, text: "refused to answer: no.", code: "failed"},
 		{name: "an answer cut off", model: turns{parts(model.TextDelta{Text: "so"}, model.Stop{Reason: model.StopMaxTokens})}, status: record.Completed, text: "so\n\n[The answer was cut off here", reason: event.StopLength},
 		{name: "the model call's limit", modelCall: 50 * time.Millisecond, model: turns{hang}, status: record.Failed, text: "nothing came of the answer for 50ms", code: "model_timeout"},
-		{name: "a slow answer that is never silent for long", modelCall: time.Second, model: turns{steady}, status: record.Completed, text: "sososo", reason: event.StopAnswered},
+		{name: "a slow answer that is never silent for long", modelCall: 2 * time.Second, model: turns{steady}, status: record.Completed, text: "sososososo", reason: event.StopAnswered},
 		{name: "the session's limit in a model call", model: turns{hang}, limit: 5 * time.Millisecond, status: record.TimedOut, text: "time limit of 5ms", code: "timed_out", reason: event.StopTime},
 		{name: "the session's limit in a tool", model: turns{calls(call("1", "stuck", "x")), say("no")}, limit: 5 * time.Millisecond, status: record.TimedOut, text: "time limit of 5ms", code: "timed_out", reason: event.StopTime},
 	}
@@ -102,9 +102,9 @@ func TestEnds(t *testing.T) {
 
 // steady answers in pieces, for longer than a model may be silent.
 func steady(ctx context.Context, _ *model.Request, yield func(model.Part, error) bool) {
-	for range 3 {
+	for range 5 {
 		select {
-		case <-time.After(400 * time.Millisecond):
+		case <-time.After(500 * time.Millisecond):
 		case <-ctx.Done():
 			yield(nil, ctx.Err())
 			return

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -45,8 +45,8 @@ func (d *Description) add(name string, form Form, text string) {
 	}
 }
 
-// DescribeArguments describes a call by its arguments, each a part, but for those that the
-// title has already.
+// DescribeArguments returns a description with a part for each argument. The title already says
+// the arguments in said.
 func DescribeArguments(title string, args json.RawMessage, said ...string) Description {
 	d := Description{Title: title}
 	fields := map[string]json.RawMessage{}
@@ -84,8 +84,8 @@ func diffOf(before, after string) string {
 // maxDiffed bounds the texts whose difference is described, in bytes.
 const maxDiffed = 4 << 20
 
-// describeChange describes what a call makes of a file. after returns its new text of the old
-// one; ok false means that the call will fail, and is described by its arguments.
+// describeChange describes what a call makes of a file. after returns the new text for the old
+// one. If it is not ok, the call will fail, and its arguments are the description.
 func (ws *Workspace) describeChange(call *Call, path string, after func(before []byte) (text string, ok bool)) Description {
 	rel, real, err := ws.locateFile(path)
 	if err != nil {
@@ -95,17 +95,12 @@ func (ws *Workspace) describeChange(call *Call, path string, after func(before [
 	if real != rel {
 		name += " (a link to " + rootfs.Show(real) + ")"
 	}
-	f, info, err := ws.files.OpenFile(real)
-	if err == nil {
-		f.Close()
-	}
-	exists := err == nil
 	before := ws.contentOf(real)
 	text, ok := after(before)
 	switch {
 	case !ok:
 		return DescribeArguments("change "+name, call.Args, "path")
-	case !exists:
+	case before == nil:
 		d := Description{Title: "create " + name}
 		d.add("text", Text, text)
 		return d
@@ -113,8 +108,8 @@ func (ws *Workspace) describeChange(call *Call, path string, after func(before [
 		d := Description{Title: "replace " + name + ", which it may not read"}
 		d.add("text", Text, text)
 		return d
-	case isBinary(before), info.Size() > ws.opts.MaxFileBytes:
-		d := Description{Title: fmt.Sprintf("replace %s, a binary or large file of %s", name, showSize(info.Size()))}
+	case isBinary(before), int64(len(before)) == ws.opts.MaxFileBytes:
+		d := Description{Title: fmt.Sprintf("replace %s, a binary or large file", name)}
 		d.add("text", Text, text)
 		return d
 	case len(before)+len(text) > maxDiffed:
@@ -140,12 +135,10 @@ func (ws *Workspace) describeCommand(call *Call, a shellExecArgs, dir string) De
 		d.Title += fmt.Sprintf(" for up to %d s", a.TimeoutSeconds)
 	}
 	d.add("purpose, as the agent says", Text, a.Description)
-	for _, name := range shell.Scripts(a.Command) {
-		at := name
-		if !path.IsAbs(at) {
-			at = path.Join(dir, at)
-		}
-		_, real, err := ws.locateFile(at)
+	rules := ws.rules
+	rules.Dir = filepath.Join(ws.files.Dir(), filepath.FromSlash(dir))
+	for _, script := range shell.Scripts(rules, a.Command) {
+		name, real, err := ws.locateFile(script)
 		if err != nil {
 			continue // no file of the workspace
 		}

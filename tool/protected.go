@@ -38,9 +38,8 @@ func (ws *Workspace) among(name string, dirs []string) bool {
 	return false
 }
 
-// withAgentFiles adds the values for which a person is asked because the call writes an
-// agent file. after returns the content that the file at a path gets; nil means that it
-// is unknown.
+// withAgentFiles adds values that make a person be asked where a call writes an agent file.
+// after returns the new content of the file at a path. A nil after means that it is unknown.
 func (ws *Workspace) withAgentFiles(values []permission.Value, after func(real string) ([]byte, error)) []permission.Value {
 	var control []string
 	for _, v := range slices.Clone(values) {

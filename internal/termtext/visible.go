@@ -2,7 +2,6 @@ package termtext
 
 import (
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 	"unicode"
@@ -44,31 +43,4 @@ var blank = []*unicode.RangeTable{
 	unicode.Other_Default_Ignorable_Code_Point,
 	unicode.Variation_Selector,
 	{R16: []unicode.Range16{{Lo: 0x2800, Hi: 0x2800, Stride: 1}}}, // the braille pattern without dots
-}
-
-// lastShown is how many of the last texts are shown where there are too many.
-const lastShown = 10
-
-// VisibleLines writes texts, a line each, for a person who decides about them. It
-// shows up to maxText characters of each text, and up to maxTexts texts, always with
-// the last 10; maxTexts must be more than 10. If something is left out, it writes
-// that, and reports false.
-func VisibleLines(w io.Writer, texts []string, maxText, maxTexts int) (complete bool) {
-	complete = true
-	for i, text := range texts {
-		if hidden := len(texts) - maxTexts; hidden > 0 && i >= maxTexts-lastShown && i < len(texts)-lastShown {
-			if i == maxTexts-lastShown {
-				fmt.Fprintf(w, "    … %d more …\n", hidden)
-			}
-			complete = false
-			continue
-		}
-		line, all := Visible(text, maxText)
-		fmt.Fprintf(w, "    %s\n", line)
-		complete = complete && all
-	}
-	if !complete {
-		fmt.Fprintln(w, "  not all of it is shown here; worker approvals list --json does")
-	}
-	return complete
 }

@@ -72,8 +72,8 @@ func (c *calls) whole() bool {
 	return len(c.all) > 0 && !slices.ContainsFunc(c.all, func(c *call) bool { return !json.Valid([]byte(c.arguments.String())) })
 }
 
-// unnamed is the tool of a call whose name is missing. There is no such tool, and the model is
-// told so.
+// unnamed is the tool of a call whose name is missing. There is no such tool, and the model
+// reads that.
 const unnamed = "unnamed"
 
 // finish returns the calls, in the order of their beginnings. It makes up the

@@ -34,7 +34,8 @@ type analysis struct {
 	depth   int
 	plainer bool   // the shell is not bash, but one that knows less
 	input   string // the here-document of the command being looked at
-	looks          // at the file system
+	scripts scripts
+	looks   // at the file system
 	spent   bool
 }
 

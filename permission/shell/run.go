@@ -22,6 +22,7 @@ const (
 // follow looks at what a command runs, and at what it does to the shell.
 func (a *analysis) follow(st *state, p *program.Program, v argv) {
 	line := v.line()
+	a.scripts.note(st.cwd, p, v)
 	runs := p.RunsCode(v.words())
 	switch {
 	case runs:
@@ -123,6 +124,7 @@ func (a *analysis) shell(st *state, p *program.Program, v argv) {
 // scriptFile looks at a script in a file of the workspace: what rules deny of its
 // commands refuses the call, as if they stood in the line. No value quotes the file.
 func (a *analysis) scriptFile(st *state, p *program.Program, v argv, path string) {
+	a.scripts.add(st.cwd, path)
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(st.cwd, path)
 	}

@@ -17,14 +17,7 @@ const recheckEvery = time.Second
 // ByRules is the name of the answerer if rules allow a call that waits.
 const ByRules = "the rules"
 
-// Question is an approval that is stored and waits for its answer.
-type Question struct {
-	*approval.Approval
-	Approver Approver // nil means that answers only come from elsewhere
-	Answers  Answers
-}
-
-// Answers are the stored answers to a question. The first one counts.
+// Answers are the stored answers to an approval. The first one counts.
 type Answers interface {
 	// Await waits for an answer that somebody else stores.
 	Await(ctx context.Context) (*approval.Approval, error)
@@ -33,16 +26,16 @@ type Answers interface {
 	Resolve(outcome event.ApprovalOutcome, answer approval.Answer) (*approval.Approval, error)
 }
 
-// Await returns the approval with the answer that counts. Answers come from the question's
-// approver, and from others who store one. Rules answer once they allow the call, as allowed
+// Await returns the approval with the answer that counts. Answers come from by, unless it is
+// nil, and from others who store one. Rules answer once they allow the call, as allowed
 // reports. Await returns when everything that it has started has ended.
-func (p *Policy) Await(ctx context.Context, q *Question, allowed func() bool) (*approval.Approval, error) {
+func (p *Policy) Await(ctx context.Context, a *approval.Approval, by Approver, answers Answers, allowed func() bool) (*approval.Approval, error) {
 	waiting, stop := context.WithCancel(ctx)
 	var askers sync.WaitGroup
 	defer askers.Wait()
 	defer stop()
 
-	resolve := q.Answers.Resolve
+	resolve := answers.Resolve
 	// The first one stores the answer; all learn of it here.
 	type outcome struct {
 		answered *approval.Approval
@@ -50,12 +43,12 @@ func (p *Policy) Await(ctx context.Context, q *Question, allowed func() bool) (*
 	}
 	outcomes := make(chan outcome, 2)
 	askers.Go(func() {
-		answered, err := q.Answers.Await(waiting)
+		answered, err := answers.Await(waiting)
 		outcomes <- outcome{answered, err}
 	})
-	if q.Approver != nil {
+	if by != nil {
 		askers.Go(func() {
-			answer, err := q.Approver.Approve(waiting, q.Approval)
+			answer, err := by.Approve(waiting, a)
 			switch {
 			case waiting.Err() != nil:
 				return
@@ -70,7 +63,7 @@ func (p *Policy) Await(ctx context.Context, q *Question, allowed func() bool) (*
 	}
 	recheck, forget := p.rechecks.add()
 	defer forget()
-	expiry := time.NewTimer(time.Until(q.ExpiresAt))
+	expiry := time.NewTimer(time.Until(a.ExpiresAt))
 	defer expiry.Stop()
 	look := time.NewTicker(recheckEvery)
 	defer look.Stop()

@@ -35,8 +35,8 @@ var (
 	Doors    = []Door{Terminal, Whole, Page, Editor, Form}
 )
 
-// View is a question as a door shows it. Its texts are visible: invisible characters, and
-// those that change the direction of text, are escapes.
+// View is a question as a door shows it. Its texts show characters that are invisible, or
+// change the direction of text, as escapes.
 type View struct {
 	Who    string // the agents from the caller down to the one that asks: "planner › reviewer"
 	Title  string // it follows "asks to"
@@ -44,7 +44,7 @@ type View struct {
 	Parts  []Part
 	Wants  []string // what the rules see, where title and parts do not say it
 	Reason string   // the rule that asks, with its file and line
-	For    string   // who has asked for the work; empty means that it is not known
+	For    string   // the persons who asked for the work; empty means that they are not known
 
 	// Always are the rules that "always" adds, each a line of permissions.jsonc. Empty means
 	// that there is no "always".
@@ -125,8 +125,8 @@ func (d Door) lines(text string) (lines []string, whole bool) {
 	return d.bounded(all, d.Lines)
 }
 
-// bounded returns texts as visible ones: if there are too many, the first and the last of
-// them. whole false: something is left out, and where that is, says so.
+// bounded returns texts as visible ones. If there are too many, it returns the first and the
+// last, and between them a line that counts the others. whole false: something is left out.
 func (d Door) bounded(texts []string, most int) (shown []string, whole bool) {
 	whole = true
 	size := make([]int, len(texts))
@@ -160,15 +160,12 @@ func (d Door) bounded(texts []string, most int) (shown []string, whole bool) {
 	return slices.Concat(shown[:head], []string{note}, shown[tail:]), false
 }
 
-// Lines returns the question as text: a headline, and below it all parts. Lines are wrapped to
-// width columns unless it is 0.
-func (v View) Lines(width int) []string {
+// Lines returns the question as text: a headline, and below it all parts, indented.
+func (v View) Lines() []string {
 	lines := []string{v.Headline()}
 	add := func(indent string, texts ...string) {
 		for _, text := range texts {
-			for _, row := range wrapped(text, width-len(indent)) {
-				lines = append(lines, indent+row)
-			}
+			lines = append(lines, indent+text)
 		}
 	}
 	for _, p := range v.Parts {
@@ -195,30 +192,19 @@ func (v View) Lines(width int) []string {
 	return lines
 }
 
-// wrapped breaks a text into rows of at most width characters, at a blank where there is one in
-// the second half of a row. A width below 10 breaks nothing.
-func wrapped(text string, width int) (rows []string) {
-	row := []rune(text)
-	for width >= 10 && len(row) > width {
-		at := width
-		for i := width; i > width/2; i-- {
-			if row[i] == ' ' {
-				at = i
-				break
-			}
-		}
-		rows = append(rows, string(row[:at]))
-		row = row[at:]
-		if row[0] == ' ' {
-			row = row[1:]
-		}
-	}
-	return append(rows, string(row))
-}
-
 // Headline says in a line who asks what.
 func (v View) Headline() string {
 	return fmt.Sprintf("%s asks to %s (%s)", v.Who, v.Title, v.Tool)
+}
+
+// OneLine is the headline with the whole command, where the call is one.
+func (v View) OneLine() string {
+	for _, p := range v.Parts {
+		if p.Form == event.FormCommand {
+			return v.Who + " asks to run " + strings.Join(p.Lines, `\n`)
+		}
+	}
+	return v.Headline()
 }
 
 // who names the agents from the caller down to the one that asks.

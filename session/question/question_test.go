@@ -39,7 +39,7 @@ var calls = []struct {
 	{"edit_file", map[string]any{"path": "long.md", "oldText": "a line of text", "newText": "another", "replaceAll": true}, []string{"asks to change long.md", "-a line", "+another"}, false},
 	{"edit_file", map[string]any{"path": "old.md", "oldText": "absent", "newText": bidi}, []string{"oldText", "absent", `\u{202e}`}, true},
 	{"shell_exec", map[string]any{"command": "D=build; rm -rf $D" + bidi}, []string{"asks to run a command", "rm -rf $D", `\u{202e}`}, true},
-	{"shell_exec", map[string]any{"command": "bash -eu ./x.sh && sh x.sh"}, []string{"script ./x.sh", "    echo script"}, true},
+	{"shell_exec", map[string]any{"command": "bash -eu ./x.sh && sh x.sh"}, []string{"script x.sh", "    echo script"}, true},
 	{"shell_exec", map[string]any{"command": strings.Repeat("echo x; ", 20_000) + "rm END"}, []string{"rm END"}, false},
 	{"remember", map[string]any{"text": "tests run by make"}, []string{"memory of this workspace", "    tests run by make"}, true},
 	{"read_file", map[string]any{"path": "old.md", "offset": 3}, []string{"asks to read old.md", "offset", "3"}, true},
@@ -83,7 +83,7 @@ func TestDoors(t *testing.T) {
 		for _, door := range question.Doors {
 			name := fmt.Sprintf("%s %.40s at %s", tt.tool, raw, door.Name)
 			v := question.New(a, door)
-			text := strings.Join(v.Lines(0), "\n")
+			text := strings.Join(v.Lines(), "\n")
 			for _, want := range append(tt.shows, "planner › writer asks to", "permissions.jsonc:3") {
 				if !strings.Contains(text, want) {
 					t.Errorf("%s: %q is missing in\n%.2000s", name, want, text)
@@ -102,16 +102,6 @@ func TestDoors(t *testing.T) {
 			if (v.LeftOut == "") != (len(v.Always) > 0) {
 				t.Errorf("%s: left out %q, always %q", name, v.LeftOut, v.Always)
 			}
-		}
-	}
-}
-
-// TestLines: lines are wrapped to the width that there is.
-func TestLines(t *testing.T) {
-	a := &approval.Approval{Tool: "shell_exec", Question: event.Question{Title: "run a command", Parts: []event.QuestionPart{{Name: "command", Form: "command", Text: strings.Repeat("x", 300)}}}}
-	for _, line := range question.New(a, question.Whole).Lines(80) {
-		if n := len([]rune(line)); n > 80 {
-			t.Errorf("%d characters: %q", n, line)
 		}
 	}
 }

@@ -14,8 +14,8 @@ import (
 // event, whose payload a NATS server takes up to 1 MiB.
 const maxQuestion = 128 << 10
 
-// describe returns what a person is asked about a call, or about a value that showed up while
-// one runs, which no tool describes.
+// describe returns the question about a call. A value that shows up while a call runs has no
+// tool that describes it: its question has a title only.
 func (s *Calls) describe(c *Call, values []permission.Value) event.Question {
 	q := event.Question{Parts: []event.QuestionPart{}}
 	if c.tool == nil {

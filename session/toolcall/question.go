@@ -25,7 +25,11 @@ func (s *Calls) ask(ctx context.Context, a *approval.Approval, allowed func() bo
 	a.ID, a.SessionID, a.Path, a.Agent = record.NewID("apr"), s.log.ID, s.log.Path, s.log.Agent()
 	a.CreatedAt = time.Now().UTC()
 	a.ExpiresAt = a.CreatedAt.Add(s.p.AnswerTime)
-	a.AskedBy = s.p.AskedBy(ctx, s.log.Path)
+	if a.SecondPerson != nil {
+		a.AskedBy = a.SecondPerson.AskedBy
+	} else {
+		a.AskedBy = s.p.AskedBy(ctx, s.log.Path)
+	}
 	if err := s.log.Storing(func(ctx context.Context) error { return s.p.Store.Approvals.Open(ctx, a) }); err != nil {
 		return nil, err
 	}
@@ -33,11 +37,11 @@ func (s *Calls) ask(ctx context.Context, a *approval.Approval, allowed func() bo
 	if err := s.log.Flush(ctx); err != nil && ctx.Err() == nil { // nobody is shown what may be forgotten
 		return nil, err
 	}
-	question := &gate.Question{Approval: a, Approver: s.approver, Answers: answers{s, a.ID}}
+	by := s.approver
 	if a.SecondPerson != nil { // whoever sits here has asked for the work
-		question.Approver = nil
+		by = nil
 	}
-	answered, err := s.p.Policy.Await(ctx, question, allowed)
+	answered, err := s.p.Policy.Await(ctx, a, by, answers{s, a.ID}, allowed)
 	if err != nil {
 		return nil, err
 	}

@@ -1,5 +1,5 @@
-// Package wire holds what the worker and the helper inside of a sandbox tell
-// each other: documents of gob, in which names are bytes, on sockets that nothing else holds.
+// Package wire has the messages between the worker and the helper inside of a sandbox. They are
+// gob documents, with names as bytes, on private sockets.
 package wire
 
 import (

@@ -3,6 +3,7 @@ package app
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -82,59 +83,53 @@ func (p *Program) ReportAgent(snapshot *agentdefs.Snapshot, def *agentdefs.Defin
 			}
 		}
 	}
-	files := make(map[string]bool)
-	wrong := 0
-	for _, d := range snapshot.Diagnostics() {
-		switch {
-		case d.Severity == agentdefs.Information:
-		case d.File == file:
-			fmt.Fprintln(p.Stderr, termtext.OneLine(d.String(), 2000))
-		default:
-			wrong++
-			files[d.File] = true
+	var own, others []agentdefs.Diagnostic
+	for _, d := range wrong(snapshot) {
+		if d.File == file {
+			own = append(own, d)
+		} else {
+			others = append(others, d)
 		}
 	}
-	if wrong > 0 {
-		fmt.Fprintf(p.Stderr, "%s in %s of other agents: see 'worker agents lint'\n", termtext.Plural(wrong, "problem"), termtext.Plural(len(files), "file"))
-	}
+	report(p.Stderr, own, others, "problem", " of other agents")
 	if OnlyBuiltIn(snapshot) {
 		p.ReportUnread(snapshot)
 	}
 }
 
-// maxReported is how many findings a command reports that is about something else.
+// maxReported is how many findings a command prints that is not about agent files.
 const maxReported = 2
 
 // ReportDiagnostics prints on stderr what is wrong with agent files: up to two findings, else
 // the gravest one and how many more 'worker agents lint' has.
 func (p *Program) ReportDiagnostics(snapshot *agentdefs.Snapshot) {
-	var wrong []agentdefs.Diagnostic
-	files := make(map[string]bool)
-	for _, d := range snapshot.Diagnostics() {
-		if d.Severity != agentdefs.Information {
-			wrong = append(wrong, d)
-			files[d.File] = true
-		}
+	found := wrong(snapshot)
+	slices.SortStableFunc(found, func(a, b agentdefs.Diagnostic) int { return cmp.Compare(a.Severity, b.Severity) }) // error, then warning
+	shown := len(found)
+	if shown > maxReported {
+		shown = maxReported - 1
 	}
-	slices.SortStableFunc(wrong, func(a, b agentdefs.Diagnostic) int { return cmp.Compare(rank(a), rank(b)) })
-	shown := wrong
-	if len(wrong) > maxReported {
-		shown = wrong[:maxReported-1]
-	}
-	for _, d := range shown {
-		fmt.Fprintln(p.Stderr, termtext.OneLine(d.String(), 2000))
-	}
-	if more := len(wrong) - len(shown); more > 0 {
-		fmt.Fprintf(p.Stderr, "%s in %s: see 'worker agents lint'\n", termtext.Plural(more, "more problem"), termtext.Plural(len(files), "agent file"))
-	}
+	report(p.Stderr, found[:shown], found[shown:], "more problem", "")
 }
 
-// rank is lower the graver a finding is.
-func rank(d agentdefs.Diagnostic) int {
-	if d.Severity == agentdefs.Error {
-		return 0
+// wrong returns the errors and warnings of agent files.
+func wrong(snapshot *agentdefs.Snapshot) []agentdefs.Diagnostic {
+	return slices.DeleteFunc(slices.Clone(snapshot.Diagnostics()), func(d agentdefs.Diagnostic) bool { return d.Severity == agentdefs.Information })
+}
+
+// report prints diagnostics, and counts others in one line: of is whose files those are.
+func report(w io.Writer, shown, others []agentdefs.Diagnostic, problem, of string) {
+	for _, d := range shown {
+		fmt.Fprintln(w, termtext.OneLine(d.String(), termtext.MaxText))
 	}
-	return 1
+	if len(others) == 0 {
+		return
+	}
+	files := make(map[string]bool)
+	for _, d := range others {
+		files[d.File] = true
+	}
+	fmt.Fprintf(w, "%s in %s%s: see 'worker agents lint'\n", termtext.Plural(len(others), problem), termtext.Plural(len(files), "file"), of)
 }
 
 // OnlyBuiltIn reports whether no file's agent is served.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/agentworker/worker/cmd/worker/internal/terminal"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/session/question"
@@ -19,11 +20,14 @@ func Texts(texts []string, limit int) string {
 	return line
 }
 
-// WriteQuestion writes a call that waits as a door shows it, in lines of width columns. It
-// reports whether "always" may be offered, and whether all of the call is shown.
+// WriteQuestion writes a call that waits as a door shows it, in lines of width columns; 0
+// breaks none. It reports whether "always" may be offered, and whether all of the call is shown.
 func WriteQuestion(w io.Writer, a *approval.Approval, door question.Door, width int) (always, whole bool) {
 	v := question.New(a, door)
-	for _, line := range v.Lines(width) {
+	for _, line := range v.Lines() {
+		if width > 0 {
+			line = strings.Join(terminal.Lines(line, width), "\n")
+		}
 		fmt.Fprintln(w, line)
 	}
 	return len(v.Always) > 0, v.LeftOut == ""

@@ -51,7 +51,7 @@ func New(a *approval.Approval, f hosts.Form, again bool) *mcp.ElicitParams {
 // Link sends the user to an approval on the page at an address. It lets nobody in: the
 // page wants its user to have logged in.
 func Link(a *approval.Approval, page string) *mcp.ElicitParams {
-	call := headline(question.New(a, question.Form))
+	call := question.New(a, question.Form).OneLine()
 	return &mcp.ElicitParams{
 		Mode:          "url",
 		Message:       call + "\nAllow or deny it on the page. 'worker page' prints a link that logs a browser in.",
@@ -91,7 +91,7 @@ type text struct {
 // a call through who was sent all of it.
 func textOf(a *approval.Approval, f hosts.Form) text {
 	v := question.New(a, question.Form)
-	lines := []string{headline(v)}
+	lines := []string{v.OneLine()}
 	for _, p := range v.Parts {
 		if p.Form != event.FormCommand {
 			lines = append(append(lines, p.Name+":"), p.Lines...)
@@ -121,16 +121,6 @@ func textOf(a *approval.Approval, f hosts.Form) text {
 		t.note = fmt.Sprintf("Not all of it may be shown: worker approvals show %s has it. ", a.ID) + t.note
 	}
 	return t
-}
-
-// headline says in a line who asks what: of a command all of it.
-func headline(v question.View) string {
-	for _, p := range v.Parts {
-		if p.Form == event.FormCommand {
-			return v.Who + " asks to run " + strings.Join(p.Lines, `\n`)
-		}
-	}
-	return v.Headline()
 }
 
 // shows reports whether the user of a form sees all of these lines.
