@@ -73,6 +73,10 @@ func (l Limits) within(limit time.Duration) time.Duration {
 	return min(limit, input.MaxTime)
 }
 
+// OpenCalls returns how many calls, or clients, one front door holds open at once: enough for
+// all children that may run and as many that wait, and 100 at least.
+func (l Limits) OpenCalls() int { return max(100, 2*l.withDefaults().Running) }
+
 // Check returns an error that names the first limit out of its range.
 func (l Limits) Check() error {
 	l = l.withDefaults()

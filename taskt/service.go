@@ -144,6 +144,9 @@ func (s *Service) Control() *control.Control { return s.control }
 // Load returns how busy the service is now.
 func (s *Service) Load() slots.Load { return s.slots.Load() }
 
+// OpenCalls returns [Limits.OpenCalls] of the service.
+func (s *Service) OpenCalls() int { return s.limits.OpenCalls() }
+
 // Totals returns what the sessions of this process have used.
 func (s *Service) Totals() session.Totals { return s.sessions.Totals() }
 

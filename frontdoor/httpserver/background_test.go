@@ -32,3 +32,27 @@ func TestBackgroundFull(t *testing.T) {
 		t.Errorf("the first is %s", r.Status)
 	}
 }
+
+// TestBackgroundHoldsNoPlace: calls in the background are bounded by the slots of subagents,
+// and not by the calls that the door holds open.
+func TestBackgroundHoldsNoPlace(t *testing.T) {
+	g := newGate()
+	e := newEnvOf(t, g.model, taskt.Limits{Running: 6, PerParent: 6}, httpserver.Options{MaxCalls: 1})
+	var started []string
+	for range 5 {
+		resp, body := e.do(e.request("POST", "/v1/tasks", background))
+		if resp.StatusCode != http.StatusAccepted {
+			t.Fatalf("status %d: %s", resp.StatusCode, body)
+		}
+		started = append(started, decode[taskt.Document](t, body).SessionID)
+	}
+	close(g.open)
+	for _, id := range started {
+		if r := e.await(id); r.Status != record.Completed {
+			t.Errorf("%s is %s", id, r.Status)
+		}
+	}
+	if doc := e.run(); doc.Status != record.Completed {
+		t.Errorf("a call that waits: %+v", doc)
+	}
+}

@@ -55,8 +55,8 @@ type Options struct {
 	// Profiles has the server answer what pprof asks, for the owner on loopback addresses.
 	Profiles bool
 
-	// MaxCalls bounds the task calls that are open at once, including calls that wait for a
-	// slot; 0 means 100. More are answered "busy".
+	// MaxCalls bounds the task calls whose callers wait for the answer, or for a slot, at once;
+	// 0 means [taskt.Limits.OpenCalls]. More are answered "busy".
 	MaxCalls int
 
 	// Heartbeat is the time between comments on a stream where nothing

@@ -75,7 +75,7 @@ func Start(ctx context.Context, addr string, opts Options) (*Server, error) {
 		s.page = page.New(of)
 		s.guard.page = s.page
 	}
-	s.handle(caller.New(opts.Tasks, cmp.Or(opts.MaxCalls, 100), opts.Logger))
+	s.handle(caller.New(opts.Tasks, cmp.Or(opts.MaxCalls, opts.Tasks.OpenCalls()), opts.Logger))
 	requests, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.cancel = cancel
 	s.http = &http.Server{

@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,9 +60,14 @@ type door struct {
 }
 
 // HTTP returns a handler that serves any number of clients; nil means the zero
-// HTTPOptions. End it with Close.
+// HTTPOptions, whose Clients are [taskt.Limits.OpenCalls] here. End it with Close.
 func (s *Server) HTTP(opts *HTTPOptions) *HTTP {
-	return &HTTP{server: s, opts: opts, doors: make(map[string]door)}
+	var of HTTPOptions
+	if opts != nil {
+		of = *opts
+	}
+	of.Clients = cmp.Or(of.Clients, s.opts.Tasks.OpenCalls())
+	return &HTTP{server: s, opts: &of, doors: make(map[string]door)}
 }
 
 // ServeHTTP implements [http.Handler].

@@ -38,8 +38,8 @@ type Options struct {
 	// offered.
 	Upkeep *upkeep.Upkeep
 
-	// MaxCalls bounds the task calls that are open at once, including calls that wait for a
-	// slot; 0 means 100. More are answered "busy".
+	// MaxCalls bounds the task calls whose callers wait for the answer, or for a slot, at once;
+	// 0 means [taskt.Limits.OpenCalls]. More are answered "busy".
 	MaxCalls int
 
 	Logger *slog.Logger // nil discards them
@@ -62,7 +62,7 @@ type Service struct {
 // them. Wait returns when that is done.
 func Start(ctx context.Context, opts Options) (*Service, error) {
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
-	opts.MaxCalls = cmp.Or(opts.MaxCalls, 100)
+	opts.MaxCalls = cmp.Or(opts.MaxCalls, opts.Tasks.OpenCalls())
 	s := &Service{opts: opts, conn: opts.Bus.Conn(), done: make(chan struct{})}
 	s.calls = caller.New(s.opts.Tasks, opts.MaxCalls, s.opts.Logger)
 	s.peers = &peers{conn: s.conn, subject: "agents.v1." + s.opts.Bus.Workspace() + ".workers", enter: s.accept, log: s.opts.Logger}

@@ -15,7 +15,8 @@ import (
 	"github.com/agentworker/worker/taskt/slots"
 )
 
-// Pool holds the calls of a front door.
+// Pool holds the calls of a front door. A call has a place while its caller waits for the
+// answer.
 type Pool struct {
 	tasks  *taskt.Service
 	log    *slog.Logger
@@ -60,6 +61,8 @@ type Call struct {
 	unlink func() bool // has it go on when ctx of Begin ends
 	stop   func()
 	root   *session.Session
+
+	place bool // whether it holds one of the pool's; its mutex guards it
 }
 
 // Begin takes a place for a call that ends with ctx or with the pool. Where
@@ -77,19 +80,28 @@ func (p *Pool) Begin(ctx context.Context) (*Call, error) {
 	p.calls.Add(1)
 	of, cancel := context.WithCancel(p.ctx)
 	unlink := context.AfterFunc(ctx, cancel)
-	return &Call{pool: p, ctx: of, unlink: unlink, stop: func() { unlink(); cancel() }}, nil
+	return &Call{pool: p, place: true, ctx: of, unlink: unlink, stop: func() { unlink(); cancel() }}, nil
 }
 
 // Context ends with ctx of Begin, and with the pool.
 func (c *Call) Context() context.Context { return c.ctx }
 
-// Done gives the call's place back.
+// Done ends the call, and gives its place back.
 func (c *Call) Done() {
 	c.stop()
-	c.pool.mu.Lock()
-	c.pool.free++
-	c.pool.mu.Unlock()
+	c.leave()
 	c.pool.calls.Done()
+}
+
+// leave gives the call's place back: its caller has an answer. The pool waits for the call
+// all the same.
+func (c *Call) leave() {
+	c.pool.mu.Lock()
+	defer c.pool.mu.Unlock()
+	if c.place {
+		c.place = false
+		c.pool.free++
+	}
 }
 
 // By is who does something through a door.
@@ -130,6 +142,7 @@ func (c *Call) finish(run *taskt.Run) (result *taskt.Result, finish func(), err 
 		return result, func() {}, nil
 	}
 	result.Record.ParentID = c.root.ID()
+	c.leave() // what works on is bounded by the slots of children
 	return result, func() {
 		<-run.Done()
 		c.end(run.Result())

@@ -38,7 +38,7 @@ func (e *Error) Body() any {
 
 // The errors of [Pool.Begin].
 var (
-	ErrBusy   = &Error{http.StatusTooManyRequests, "busy", "as many calls run as this door lets in: try again later"}
+	ErrBusy   = &Error{http.StatusTooManyRequests, "busy", "as many calls are open as this door takes, twice --max-children and 100 at least: try again later, or make calls in the background"}
 	ErrClosed = &Error{http.StatusServiceUnavailable, "shutting_down", slots.ErrClosed.Error()}
 )
 

@@ -166,6 +166,7 @@ func (a *Worker) openSessions(ctx context.Context, above *policy.Store, who atte
 			Approval:   p.Settings.ApprovalTimeout,
 			ModelCall:  p.Settings.ModelTimeout,
 			ModelTotal: p.Settings.ModelTotal,
+			ToolCall:   p.Settings.ToolTimeout,
 			Pause:      p.Settings.MaxPause,
 			Retries:    cmp.Or(p.Settings.ModelRetries, -1),
 			StepCalls:  p.Settings.MaxToolCalls,

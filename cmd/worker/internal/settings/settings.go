@@ -74,6 +74,7 @@ type Settings struct {
 
 	ModelTimeout time.Duration
 	ModelTotal   time.Duration
+	ToolTimeout  time.Duration
 	Prices       string // the file of the prices of models; empty means the built-in ones
 
 	// ContextWindow is the context window, in tokens, of models whose window is not known.
@@ -143,6 +144,7 @@ func (s *Settings) Register(command *pflag.FlagSet) {
 	flags.Var(s.AgentKeys.value(), "agent-key", "where the API key of an agent is, as AGENT/PROVIDER=env:VARIABLE, file:PATH or command:COMMAND; can be given more than once (default: that of all agents)")
 	flags.DurationVar(&s.ModelTimeout, "model-timeout", 2*time.Minute, "how long a model may be silent in one call, 1s to 30m")
 	flags.DurationVar(&s.ModelTotal, "model-total", 30*time.Minute, "how long one model call may take, its tries and the waits between them included, 1s to 24h")
+	flags.DurationVar(&s.ToolTimeout, "tool-timeout", 30*time.Second, "how long one call of a tool may take that has no time limit of its own, 1s to 1h")
 	flags.Var(file(&s.Prices), "prices", "a file with the prices of models, in the form of https://models.dev/api.json (default: built-in ones)")
 	flags.IntVar(&s.ContextWindow, "context-window", 128_000, "tokens of the context window of models whose window --prices does not say, 0 or 1,000 to 100,000,000; near its end a conversation is compacted; 0: it is not")
 	flags.DurationVar(&s.MaxPause, "max-pause", 30*time.Minute, "how long agents wait for a provider that says when to ask again, 1s to 24h")
@@ -229,6 +231,7 @@ func (s *Settings) Load(getenv func(string) string) error {
 		{"max-pause", s.MaxPause, time.Second, 24 * time.Hour, false},
 		{"model-timeout", s.ModelTimeout, time.Second, 30 * time.Minute, false},
 		{"model-total", s.ModelTotal, time.Second, 24 * time.Hour, false},
+		{"tool-timeout", s.ToolTimeout, time.Second, time.Hour, false},
 		{"approval-timeout", s.ApprovalTimeout, time.Second, 24 * time.Hour, true},
 		{"mcp-call-limit", s.MCP.CallLimit, 15 * time.Second, 24 * time.Hour, true},
 		{"mcp-cancel-grace", s.MCP.CancelGrace, 0, time.Hour, false},

@@ -28,6 +28,10 @@ const (
 // MaxBody bounds a request's body, in bytes.
 const MaxBody = 4 << 20
 
+// bytesPerCall is the memory for the arguments of a call where as many are open as may be:
+// four times what task calls mostly have.
+const bytesPerCall = 32 << 10
+
 // Options configures a [Handler].
 type Options struct {
 	// Clients bounds the clients that are connected at once; 0 means 100. One more
@@ -35,15 +39,15 @@ type Options struct {
 	// idle.
 	Clients int
 
-	// Requests bounds the requests of one client that are open at once; 0 means 200.
+	// Requests bounds the requests of one client that are open at once; 0 means twice Clients.
 	Requests int
 
 	// Calls bounds the calls of one client that run at once. It counts calls whose request was
-	// broken off, too. 0 means 1,000.
+	// broken off, too. 0 means Clients, and 1,000 at least.
 	Calls int
 
 	// Bytes bounds the bodies of the requests of all clients that are open at once, and the
-	// arguments of the calls that run; 0 means 128 MiB. A body of 4 KiB is always taken.
+	// arguments of the calls that run; 0 means 32 KiB for each of Clients, and 128 MiB at least. A body of 4 KiB is always taken.
 	Bytes int
 
 	// Idle is how long a client may be idle before its session ends: it sends
@@ -61,9 +65,9 @@ func (opts *Options) withDefaults() Options {
 		o = *opts
 	}
 	o.Clients = cmp.Or(o.Clients, 100)
-	o.Requests = cmp.Or(o.Requests, 200)
-	o.Calls = cmp.Or(o.Calls, 1000)
-	o.Bytes = cmp.Or(o.Bytes, 128<<20)
+	o.Requests = cmp.Or(o.Requests, 2*o.Clients)
+	o.Calls = cmp.Or(o.Calls, max(1000, o.Clients))
+	o.Bytes = cmp.Or(o.Bytes, max(128<<20, o.Clients*bytesPerCall))
 	o.Idle = cmp.Or(o.Idle, 30*time.Minute)
 	o.Grace = cmp.Or(o.Grace, 5*time.Second)
 	return o
