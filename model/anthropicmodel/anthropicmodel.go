@@ -31,16 +31,16 @@ import (
 
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/model/internal/endpoint"
+	"github.com/agentworker/worker/model/provider"
 )
 
-// The defaults of [Options].
-const (
-	DefaultBaseURL         = "https://api.anthropic.com"
-	defaultMaxOutputTokens = 8192 // every Claude model since 3.5 allows it
-)
+// defaultMaxOutputTokens is a default of [Options]: every Claude model since 3.5 allows it.
+const defaultMaxOutputTokens = 8192
 
 // Options configures a Model.
 type Options struct {
+	Provider string // its name, which stands before the model's; empty means anthropic
+
 	APIKey  string // sent as X-Api-Key; empty means no key is sent
 	BaseURL string // with or without "/v1" at its end; empty means https://api.anthropic.com
 
@@ -63,6 +63,7 @@ var _ model.Model = (*Model)(nil)
 // Model is a model of Anthropic.
 type Model struct {
 	name      string // there
+	provider  string
 	at        endpoint.Endpoint
 	maxTokens int
 	retries   endpoint.Retries
@@ -76,12 +77,13 @@ func New(name string, opts *Options) *Model {
 	if opts != nil {
 		o = *opts
 	}
-	m := &Model{name: name, maxTokens: o.MaxOutputTokens}
+	m := &Model{name: name, provider: cmp.Or(o.Provider, "anthropic"), maxTokens: o.MaxOutputTokens}
 	m.at = endpoint.Endpoint{
 		Model: m.Name(), API: "the Messages API", Base: o.BaseURL, Key: strings.TrimSpace(o.APIKey), Read: readRefusal,
 	}
 	if m.at.Base == "" {
-		m.at.Base = DefaultBaseURL
+		row, _ := provider.Named("anthropic")
+		m.at.Base = row.Base
 	}
 	// The SDK adds v1/messages.
 	m.at.Base = strings.TrimSuffix(strings.TrimRight(m.at.Base, "/"), "/v1")
@@ -104,8 +106,8 @@ func New(name string, opts *Options) *Model {
 	return m
 }
 
-// Name implements [model.Model]: "anthropic/" and the model's name there.
-func (m *Model) Name() string { return "anthropic/" + m.name }
+// Name implements [model.Model]: the provider and the model's name there.
+func (m *Model) Name() string { return m.provider + "/" + m.name }
 
 // Account implements [model.Accounted].
 func (m *Model) Account() string { return m.at.Account() }

@@ -25,15 +25,15 @@
 //     from gpt-5.4 on reasoning_effort beside tools: they are left out there. All
 //     others get them.
 //   - Servers that are not known to take any order of roles get the strict one of chat
-//     templates: see roles.go.
+//     templates: see roles.go. [provider.Rows] has what is known of each.
 //   - Servers that ignore tool_choice may answer with tool calls nevertheless.
 package openaimodel
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -41,14 +41,14 @@ import (
 
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/model/internal/endpoint"
+	"github.com/agentworker/worker/model/provider"
 )
-
-// DefaultBaseURL is the default of [Options].
-const DefaultBaseURL = "https://api.openai.com/v1"
 
 // Options configures a Model.
 type Options struct {
-	APIKey string // sent as a bearer token; empty means not sent, as local servers allow
+	Provider  string // its name, which stands before the model's; empty means openai
+	APIKey    string // sent as a bearer token; empty means not sent, as local servers allow
+	KeyHeader string // that carries the key instead
 
 	// BaseURL is what chat/completions is added to, as the server's
 	// documentation has it: http://localhost:11434/v1 for Ollama,
@@ -71,11 +71,13 @@ var _ model.Model = (*Model)(nil)
 
 // Model is a model that is called by the Chat Completions API.
 type Model struct {
-	name     string // there
-	at       endpoint.Endpoint
-	official bool // OpenAI or Azure
-	retries  endpoint.Retries
-	client   *http.Client
+	name      string // there
+	provider  string
+	at        endpoint.Endpoint
+	known     provider.Row // of the server
+	keyHeader string
+	retries   endpoint.Retries
+	client    *http.Client
 }
 
 // New returns the model that the server calls name. Nil options are the zero
@@ -85,32 +87,23 @@ func New(name string, opts *Options) *Model {
 	if opts != nil {
 		o = *opts
 	}
-	m := &Model{name: name}
+	m := &Model{name: name, provider: cmp.Or(o.Provider, "openai"), keyHeader: o.KeyHeader}
 	m.at = endpoint.Endpoint{
 		Model: m.Name(), API: "the Chat Completions API", Base: strings.TrimRight(o.BaseURL, "/"),
 		Key: strings.TrimSpace(o.APIKey), Hint: ", which may have to end in /v1", Read: readRefusal,
 	}
 	if m.at.Base == "" {
-		m.at.Base = DefaultBaseURL
+		row, _ := provider.Named("openai")
+		m.at.Base = row.Base
 	}
-	m.official = isOfficial(m.at.Base)
+	m.known = provider.At(m.at.Base)
 	m.retries = endpoint.NewRetries(o.MaxRetries, o.MaxRetryWait)
 	m.client = endpoint.WithoutRedirects(o.HTTPClient)
 	return m
 }
 
-// isOfficial reports whether base is OpenAI's own API or Azure's.
-func isOfficial(base string) bool {
-	u, err := url.Parse(base)
-	if err != nil {
-		return false
-	}
-	host := u.Hostname()
-	return host == "api.openai.com" || strings.HasSuffix(host, ".api.openai.com") || strings.HasSuffix(host, ".openai.azure.com")
-}
-
-// Name implements [model.Model]: "openai/" and the model's name there.
-func (m *Model) Name() string { return "openai/" + m.name }
+// Name implements [model.Model]: the provider and the model's name there.
+func (m *Model) Name() string { return m.provider + "/" + m.name }
 
 // Account implements [model.Accounted].
 func (m *Model) Account() string { return m.at.Account() }
@@ -127,7 +120,11 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 		defer cancel()
 		tell, left := endpoint.Telling(yield, cancel)
 		header := http.Header{"Accept": {"text/event-stream"}}
-		if m.at.Key != "" {
+		switch {
+		case m.at.Key == "":
+		case m.keyHeader != "":
+			header.Set(m.keyHeader, m.at.Key)
+		default:
 			header.Set("Authorization", "Bearer "+m.at.Key)
 		}
 		res, err := m.retries.Post(callCtx, m.client, m.at.Base+"/chat/completions", header, body, tell)

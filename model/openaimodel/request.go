@@ -68,7 +68,7 @@ type function struct {
 // body returns the API's form of a request.
 func (m *Model) body(req *model.Request) ([]byte, error) {
 	params := completion{Model: m.name, Stream: true, StreamOptions: streamOptions{IncludeUsage: true}}
-	if m.official {
+	if m.known.OpenAI {
 		params.MaxCompletionTokens = max(0, req.MaxOutputTokens)
 	} else {
 		params.MaxTokens = max(0, req.MaxOutputTokens)
@@ -87,7 +87,7 @@ func (m *Model) body(req *model.Request) ([]byte, error) {
 		params.Messages = append(params.Messages, message{Role: "system", Content: &req.System})
 	}
 	system := len(params.Messages)
-	thinks := !m.official && slices.ContainsFunc(req.Messages, func(msg model.Message) bool { return reasoning(msg) != "" })
+	thinks := !m.known.OpenAI && slices.ContainsFunc(req.Messages, func(msg model.Message) bool { return reasoning(msg) != "" })
 	for _, msg := range req.Messages {
 		if msg.Role == model.Assistant {
 			params.Messages = append(params.Messages, assistant(msg, thinks)...)
@@ -98,7 +98,7 @@ func (m *Model) body(req *model.Request) ([]byte, error) {
 	if len(params.Messages) == system {
 		return nil, errors.New("the request has no message with any content")
 	}
-	if ordersRoles(m.at.Base) {
+	if !m.known.AnyOrder {
 		params.Messages = inOrder(params.Messages)
 	}
 	return json.Marshal(params)

@@ -1,32 +1,5 @@
 package openaimodel
 
-import (
-	"net/url"
-	"strings"
-)
-
-// freeOrder are the hosts that take messages in any order of roles. All other
-// servers may require the order of a chat template, as Mistral's API does: no message of the
-// user follows a tool's result or another message of the user.
-var freeOrder = []string{
-	"openai.com", "openai.azure.com", "anthropic.com", "googleapis.com", "deepseek.com", "x.ai", "groq.com",
-	"openrouter.ai", "githubcopilot.com", "models.github.ai",
-}
-
-// ordersRoles reports whether a server may want the strict order of roles.
-func ordersRoles(base string) bool {
-	u, err := url.Parse(base)
-	if err != nil {
-		return true
-	}
-	for _, host := range freeOrder {
-		if u.Hostname() == host || strings.HasSuffix(u.Hostname(), "."+host) {
-			return false
-		}
-	}
-	return true
-}
-
 // noteIntro introduces a note to the model within a tool's result.
 const noteIntro = "\n\n[This is not from the tool. It is the next message to you:]\n"
 

@@ -20,11 +20,11 @@ import (
 func (m *Model) sampling(params *completion, req *model.Request) {
 	version, alwaysReasons := generation(m.name)
 	effort := effort(req.Effort)
-	if m.official && version >= 504 && len(req.Tools) > 0 {
+	if m.known.OpenAI && version >= 504 && len(req.Tools) > 0 {
 		effort = ""
 	}
 	params.ReasoningEffort = effort
-	if m.official && (alwaysReasons || effort != "" && effort != "none") {
+	if m.known.OpenAI && (alwaysReasons || effort != "" && effort != "none") {
 		return
 	}
 	if req.Temperature != nil {

@@ -82,7 +82,7 @@ func (p *Program) CompleteAgents(want func(*agentdefs.Definition) bool) cobra.Co
 // CompleteModels completes the names of models, as --model takes them.
 func (p *Program) CompleteModels(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	names := []string{"offline\ta search by keywords, without a key", settings.HostModel + "\tthe MCP host's own",
-		"anthropic/" + settings.DefaultAnthropicModel, "openai/" + settings.DefaultOpenAIModel, "replay/\ta file with the answers"}
+		"anthropic/" + settings.DefaultModel("anthropic"), "openai/" + settings.DefaultModel("openai"), "replay/\ta file with the answers"}
 	if p.Settings.Load(p.Getenv) != nil {
 		return names, cobra.ShellCompDirectiveNoFileComp
 	}

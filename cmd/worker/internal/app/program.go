@@ -76,7 +76,7 @@ func (p *Program) Getenv(name string) string {
 
 // Models returns the models that the settings name.
 func (p *Program) Models() models.Models {
-	return models.New(&p.Settings, p.Environ, p.Getenv, p.allows)
+	return models.New(&p.Settings, p.Environ, p.Getenv, "agentworker/"+Version(), p.allows)
 }
 
 // Workspace finds the workspace that is served.
@@ -172,7 +172,7 @@ func Advice(err error, set *settings.Settings, getenv func(string) string) []str
 	case model.ErrRateLimited:
 		return []string{"the limit is that of the account of the key, which is " + to.KeySource(getenv) + "; try again later, or with another --model"}
 	case model.ErrUnavailable, model.ErrProtocol:
-		if base := to.Base(getenv); base != "" && failed.Status == 0 {
+		if base := to.OwnBase(getenv); base != "" && failed.Status == 0 {
 			return []string{fmt.Sprintf("the address is %s", to.BaseSource())}
 		}
 	}

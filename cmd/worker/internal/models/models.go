@@ -14,6 +14,7 @@ import (
 	"github.com/agentworker/worker/model/anthropicmodel"
 	"github.com/agentworker/worker/model/offlinemodel"
 	"github.com/agentworker/worker/model/openaimodel"
+	"github.com/agentworker/worker/model/provider"
 	"github.com/agentworker/worker/model/replaymodel"
 	"github.com/agentworker/worker/policy"
 )
@@ -26,13 +27,14 @@ type Models struct {
 	fallback string // the model of the empty name; empty means by the keys that are set
 	aliases  settings.ModelAliases
 	own      settings.AgentKeys
+	agent    string // how the program calls itself
 	allows   func(kind policy.Kind, name string) error
 }
 
 // New returns the models that settings name, with the keys and addresses in
 // environ. allows returns an error for a model or a provider that a policy forbids.
-func New(set *settings.Settings, environ []string, getenv func(string) string, allows func(kind policy.Kind, name string) error) Models {
-	return Models{environ, getenv, set.Provider, set.Model, set.ModelAliases, set.AgentKeys, allows}
+func New(set *settings.Settings, environ []string, getenv func(string) string, userAgent string, allows func(kind policy.Kind, name string) error) Models {
+	return Models{environ, getenv, set.Provider, set.Model, set.ModelAliases, set.AgentKeys, userAgent, allows}
 }
 
 // Check returns an error if the default model does not exist or lacks its key.
@@ -44,7 +46,7 @@ func (m Models) Check() error {
 // Resolve returns the name of a model as "offline", "host" or PROVIDER/NAME. An unknown
 // name is wrong use, also in a file.
 func (m Models) Resolve(name string) (string, error) {
-	name, err := m.aliases.Resolve(name)
+	name, err := m.aliases.Resolve(name, func(provider string) bool { return m.provider(provider) != nil })
 	if err != nil {
 		return "", cli.Usage(err)
 	}
@@ -82,13 +84,17 @@ func (m Models) Get(name string) (model.Model, error) {
 		return replaymodel.Load(rest)
 	}
 	p := m.provider(at)
-	if !named && at == "openai" && !p.HasKey(m.getenv) { // a server of one's own, which has models of its own
-		rest = cmp.Or(p.FirstModel(p.Base(m.getenv)), rest)
+	if !named && p.Keyless && !p.HasKey(m.getenv) { // a server of one's own, which has models of its own
+		client, err := p.Client(m.agent, m.getenv)
+		if err != nil {
+			return nil, err
+		}
+		rest = cmp.Or(p.FirstModel(p.BaseURL(m.getenv), client), rest)
 		if err := m.allowed(at + "/" + rest); err != nil {
 			return nil, err
 		}
 	}
-	return m.withKey(at, rest, p)
+	return m.withKey(rest, p, p)
 }
 
 // Own returns the model of a name for an agent that has its own key there. It returns false
@@ -106,21 +112,25 @@ func (m Models) Own(agent, name string) (model.Model, bool, error) {
 	if err := m.allowed(name); err != nil {
 		return nil, true, err
 	}
-	made, err := m.withKey(at, rest, p)
+	made, err := m.withKey(rest, m.provider(at), p)
 	return made, true, err
 }
 
-// withKey returns a model of a provider, with the key of p.
-func (m Models) withKey(provider, name string, p *settings.Provider) (model.Model, error) {
-	key, err := p.APIKey(m.environ, m.getenv)
+// withKey returns a model of a provider, with the key of keyed.
+func (m Models) withKey(name string, at, keyed *settings.Provider) (model.Model, error) {
+	key, err := keyed.APIKey(m.environ, m.getenv)
 	if err != nil {
-		return nil, fmt.Errorf("model %s/%s: %w", provider, name, err)
+		return nil, fmt.Errorf("model %s/%s: %w", at.Name, name, err)
 	}
-	base := m.provider(provider).Base(m.getenv)
-	if provider == "anthropic" {
-		return anthropicmodel.New(name, &anthropicmodel.Options{APIKey: key, BaseURL: base}), nil
+	client, err := at.Client(m.agent, m.getenv)
+	if err != nil {
+		return nil, err
 	}
-	return openaimodel.New(name, &openaimodel.Options{APIKey: key, BaseURL: base}), nil
+	base := at.BaseURL(m.getenv)
+	if at.Form == provider.Messages {
+		return anthropicmodel.New(name, &anthropicmodel.Options{Provider: at.Name, APIKey: key, BaseURL: base, HTTPClient: client}), nil
+	}
+	return openaimodel.New(name, &openaimodel.Options{Provider: at.Name, KeyHeader: at.Header, APIKey: key, BaseURL: base, HTTPClient: client}), nil
 }
 
 // choose resolves a name, as Resolve does, and checks that what the model needs is set.
@@ -133,16 +143,13 @@ func (m Models) choose(name string) (string, error) {
 		return "", err
 	}
 	at, _, _ := strings.Cut(name, "/")
-	p := m.provider(at)
-	switch {
-	case name == settings.HostModel:
+	if name == settings.HostModel {
 		return "", errors.New("model host: this command has no MCP host whose model it could use; 'worker mcp' has one, and so has 'worker serve' over MCP")
-	case p == nil || p.HasKey(m.getenv):
-		return name, nil
-	case at == "anthropic":
-		return "", fmt.Errorf("model %s: ANTHROPIC_API_KEY is not set, nor is --anthropic-api-key-file or --anthropic-api-key-command", name)
-	case p.Base(m.getenv) == "": // a server of one's own may need none
-		return "", fmt.Errorf("model %s: neither OPENAI_API_KEY nor OPENAI_BASE_URL is set, nor is --openai-api-key-file, --openai-api-key-command or --openai-base-url", name)
+	}
+	if p := m.provider(at); p != nil {
+		if err := p.Usable(m.getenv); err != nil {
+			return "", fmt.Errorf("model %s: %w", name, err)
+		}
 	}
 	return name, nil
 }
@@ -157,11 +164,7 @@ func (m Models) allowed(name string) error {
 	if p == nil {
 		return nil
 	}
-	base := p.Base(m.getenv)
-	if base == "" {
-		base = map[string]string{"anthropic": anthropicmodel.DefaultBaseURL, "openai": openaimodel.DefaultBaseURL}[at]
-	}
-	address, err := url.Parse(base)
+	address, err := url.Parse(p.BaseURL(m.getenv))
 	if err != nil {
 		return fmt.Errorf("model %s: its address: %w", name, err)
 	}
@@ -170,12 +173,10 @@ func (m Models) allowed(name string) error {
 
 // byKey returns the default model for the keys that are set.
 func (m Models) byKey() string {
-	switch {
-	case m.provider("anthropic").HasKey(m.getenv):
-		return "anthropic/" + settings.DefaultAnthropicModel
-	case m.provider("openai").HasKey(m.getenv), m.provider("openai").Base(m.getenv) != "":
-		return "openai/" + settings.DefaultOpenAIModel
-	default:
-		return "offline"
+	for _, row := range provider.Rows {
+		if p := m.provider(row.Name); row.Default != "" && p != nil && p.Usable(m.getenv) == nil {
+			return row.Name + "/" + row.Default
+		}
 	}
+	return "offline"
 }

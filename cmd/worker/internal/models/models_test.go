@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentworker/worker/cmd/worker/internal/models"
 	"github.com/agentworker/worker/cmd/worker/internal/settings"
+	"github.com/agentworker/worker/model/provider"
 	"github.com/agentworker/worker/policy"
 )
 
@@ -18,8 +19,8 @@ import (
 func TestServerWithoutKey(t *testing.T) {
 	for answer, want := range map[string]string{
 		`{"data":[{"id":"llama-small"},{"id":"other"}]}`: "openai/llama-small",
-		`{"data":[]}`: "openai/" + settings.DefaultOpenAIModel,
-		`no JSON`:     "openai/" + settings.DefaultOpenAIModel,
+		`{"data":[]}`: "openai/" + provider.Rows[1].Default,
+		`no JSON`:     "openai/" + provider.Rows[1].Default,
 	} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path != "/v1/models" || r.Header.Get("Authorization") != "" {
@@ -35,7 +36,7 @@ func TestServerWithoutKey(t *testing.T) {
 		}
 		set := new(settings.Settings)
 		set.Register(pflag.NewFlagSet("worker", pflag.ContinueOnError))
-		known := models.New(set, environ, getenv, func(policy.Kind, string) error { return nil })
+		known := models.New(set, environ, getenv, "agentworker/test", func(policy.Kind, string) error { return nil })
 		m, err := known.Get("")
 		if err != nil || m.Name() != want {
 			t.Errorf("the server answers %s: got %v, %v, want %s", answer, m, err, want)

@@ -1,7 +1,6 @@
 package models
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,8 +9,7 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/internal/errtext"
-	"github.com/agentworker/worker/model/anthropicmodel"
-	"github.com/agentworker/worker/model/openaimodel"
+	"github.com/agentworker/worker/model/provider"
 )
 
 // reachTimeout bounds the request of [Models.Reach].
@@ -25,8 +23,8 @@ func (m Models) Reach(ctx context.Context) (name, sent string, err error) {
 	if name, err = m.choose(""); err != nil {
 		return name, "", err
 	}
-	provider, _, _ := strings.Cut(name, "/")
-	p := m.provider(provider)
+	at, _, _ := strings.Cut(name, "/")
+	p := m.provider(at)
 	if p == nil {
 		return name, "", nil
 	}
@@ -36,25 +34,30 @@ func (m Models) Reach(ctx context.Context) (name, sent string, err error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
 	defer cancel()
-	base := strings.TrimRight(p.Base(m.getenv), "/")
-	address := cmp.Or(base, openaimodel.DefaultBaseURL) + "/models"
-	if provider == "anthropic" {
-		address = cmp.Or(base, anthropicmodel.DefaultBaseURL) + "/v1/models"
+	client, err := p.Client(m.agent, m.getenv)
+	if err != nil {
+		return name, "", err
 	}
+	address := strings.TrimRight(p.BaseURL(m.getenv), "/")
+	if p.Form == provider.Messages {
+		address = strings.TrimSuffix(address, "/v1") + "/v1"
+	}
+	address += "/models"
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return name, "", fmt.Errorf("model %s: its address: %w", name, err)
 	}
 	sent = "GET " + req.URL.Redacted()
+	if p.Form == provider.Messages {
+		req.Header.Set("Anthropic-Version", "2023-06-01")
+	}
 	switch {
 	case key == "":
-	case provider == "anthropic":
-		req.Header.Set("X-Api-Key", key)
-		req.Header.Set("Anthropic-Version", "2023-06-01")
+	case p.Header != "":
+		req.Header.Set(p.Header, key)
 	default:
 		req.Header.Set("Authorization", "Bearer "+key)
 	}
-	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	res, err := client.Do(req)
 	if err != nil {
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {

@@ -13,7 +13,7 @@ import (
 // AGENT/PROVIDER, with the agent's name in lower case. As a flag it takes one
 // AGENT/PROVIDER=SOURCE at a time.
 //
-// Only check reports what is wrong with one, and never shows the source: somebody may have
+// Only checkAgentKeys reports what is wrong with one, and never shows the source: somebody may have
 // written the key itself there.
 type AgentKeys map[string]*Provider
 
@@ -76,30 +76,33 @@ func (k *AgentKeys) add(whose, source, dir string) {
 	at := strings.LastIndexByte(whose, '/')
 	p := &Provider{}
 	if at > 0 {
-		p.agent, p.name = strings.ToLower(whose[:at]), strings.ToLower(whose[at+1:])
+		p.agent, p.Name = strings.ToLower(whose[:at]), strings.ToLower(whose[at+1:])
 	}
 	how, what, _ := strings.Cut(strings.TrimSpace(source), ":")
 	set := keySources[how]
 	switch {
-	case p.agent == "" || p.name != "anthropic" && p.name != "openai":
-		p.wrong = errors.New("write whose key it is as AGENT/anthropic or AGENT/openai")
+	case p.agent == "":
+		p.wrong = errors.New("write whose key it is as AGENT/PROVIDER, such as AGENT/anthropic or AGENT/openai")
 	case set == nil || what == "":
 		p.wrong = errors.New("write where the key is, as env:VARIABLE, file:PATH or command:COMMAND, and never the key itself")
 	default:
 		p.wrong = set(p, what, dir)
 	}
-	p.variable = strings.ToUpper(p.name)
 	if *k == nil {
 		*k = AgentKeys{}
 	}
-	(*k)[p.agent+"/"+p.name] = p
+	(*k)[p.agent+"/"+p.Name] = p
 }
 
-// check reports what is wrong with the settings, in words that show no source.
-func (k AgentKeys) check() error {
-	for _, whose := range slices.Sorted(maps.Keys(k)) {
-		if p := k[whose]; p.wrong != nil {
+// checkAgentKeys reports what is wrong with the keys of agents, in words that show no source.
+func (s *Settings) checkAgentKeys() error {
+	for _, whose := range slices.Sorted(maps.Keys(s.AgentKeys)) {
+		p := s.AgentKeys[whose]
+		if p.wrong != nil {
 			return fmt.Errorf("agent-key %s: %w", whose, p.wrong)
+		}
+		if s.Provider(p.Name) == nil {
+			return fmt.Errorf("agent-key %s: there is no provider %q: write whose key it is as AGENT/PROVIDER, such as AGENT/anthropic or AGENT/openai", whose, p.Name)
 		}
 	}
 	return nil
@@ -114,7 +117,7 @@ func (k AgentKeys) Of(agent, provider string) *Provider {
 // Any reports whether some agent has a key of its own for a provider.
 func (k AgentKeys) Any(provider string) bool {
 	for _, p := range k {
-		if p.name == provider {
+		if p.Name == provider {
 			return true
 		}
 	}

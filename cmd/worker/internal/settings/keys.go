@@ -2,8 +2,8 @@ package settings
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,12 +11,15 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 	"unicode"
 
 	"github.com/spf13/pflag"
+
+	"github.com/agentworker/worker/model/provider"
 )
 
 const (
@@ -30,17 +33,18 @@ const (
 	keyAge = 5 * time.Minute
 )
 
-// Provider is a server of models: its address, and where its API key comes from. Each has a
-// setting, because hosts pass few variables to the programs that they start.
+// Provider is a server of models: its address, how it is reached, and where its API key comes
+// from. Each has a setting, because hosts pass few variables to the programs that they start.
 type Provider struct {
-	name     string // as in model names
-	variable string // what its own variables begin with: ANTHROPIC
-	keyFile  string
-	command  string
-	baseURL  string
+	provider.Row
+	keyFile    string
+	command    string
+	baseURL    string
+	connection provider.Connection
+	configured bool // the setting "providers" has its address
 
 	agent       string // whose key it is; empty means that of all agents without one
-	keyVariable string // that holds it; set only for an agent's own key
+	keyVariable string // that holds it; empty means the row's
 	wrong       error  // with the setting; set only for an agent's own key
 
 	listed func() string // the first model of the server; nil means not asked yet
@@ -52,43 +56,47 @@ type Provider struct {
 
 // Provider returns the settings of a provider; nil means there is none of that name.
 func (s *Settings) Provider(name string) *Provider {
-	for _, p := range s.providers() {
-		if p.name == name {
+	for _, p := range s.Providers {
+		if p.Name == name {
 			return p
 		}
 	}
 	return nil
 }
 
-func (s *Settings) providers() []*Provider {
-	if s.anthropic == nil { // they are not registered
-		s.anthropic, s.openai = new(Provider), new(Provider)
-	}
-	return []*Provider{s.anthropic, s.openai}
-}
+// HasProvider reports whether there is a provider of a name.
+func (s *Settings) HasProvider(name string) bool { return s.Provider(name) != nil }
+
+// withFlags are the providers whose settings have flags of their own. Those of the others are in
+// their variables and in the setting "providers".
+var withFlags = []string{"anthropic", "openai"}
 
 // registerProviders registers the flags that say how to get at models.
 func (s *Settings) registerProviders(flags *pflag.FlagSet) {
-	s.anthropic = &Provider{name: "anthropic", variable: "ANTHROPIC"}
-	s.openai = &Provider{name: "openai", variable: "OPENAI"}
-	for _, p := range s.providers() {
-		key := p.variable + "_API_KEY"
-		flags.Var(file(&p.keyFile), p.name+"-api-key-file", "file that holds the API key, readable by you alone (default: "+key+")")
-		flags.StringVar(&p.command, p.name+"-api-key-command", "", "shell command that prints the API key (default: "+key+")")
-		flags.StringVar(&p.baseURL, p.name+"-base-url", "", "address of the API (default: "+p.variable+"_BASE_URL, else the provider's own)")
+	s.Providers = nil
+	for _, row := range provider.Rows {
+		s.Providers = append(s.Providers, &Provider{Row: row})
 	}
+	for _, name := range withFlags {
+		p := s.Provider(name)
+		flags.Var(file(&p.keyFile), name+"-api-key-file", "file that holds the API key, readable by you alone (default: "+p.KeyVariable()+")")
+		flags.StringVar(&p.command, name+"-api-key-command", "", "shell command that prints the API key (default: "+p.KeyVariable()+")")
+		flags.StringVar(&p.baseURL, name+"-base-url", "", "address of the API (default: "+p.BaseVariable()+", else the provider's own)")
+	}
+	flags.Var(s.providersValue(), "providers", "further providers, and how to reach those that are known, as a JSON object by their names (docs/guide/models.md)")
 }
 
 // rivals returns the flags that set the same thing as name, itself among them. variable is
 // the provider's own variable that does so, too.
 func (s *Settings) rivals(name string) (flags []string, variable string) {
-	for _, p := range s.providers() {
-		keys := []string{p.name + "-api-key-file", p.name + "-api-key-command"}
+	for _, own := range withFlags {
+		p := s.Provider(own)
+		keys := []string{own + "-api-key-file", own + "-api-key-command"}
 		switch name {
 		case keys[0], keys[1]:
-			return keys, p.variable + "_API_KEY"
-		case p.name + "-base-url":
-			return []string{name}, p.variable + "_BASE_URL"
+			return keys, p.KeyVariable()
+		case own + "-base-url":
+			return []string{name}, p.BaseVariable()
 		}
 	}
 	return []string{name}, ""
@@ -96,9 +104,12 @@ func (s *Settings) rivals(name string) (flags []string, variable string) {
 
 // checkProviders returns an error for settings that do not go together.
 func (s *Settings) checkProviders() error {
-	for _, p := range s.providers() {
+	if s.wrongProviders != nil {
+		return fmt.Errorf("providers: %w", s.wrongProviders)
+	}
+	for _, p := range s.Providers {
 		if p.keyFile != "" && p.command != "" {
-			return fmt.Errorf("%s-api-key-file and %s-api-key-command are both given: one of them has the key", p.name, p.name)
+			return fmt.Errorf("%s-api-key-file and %s-api-key-command are both given: one of them has the key", p.Name, p.Name)
 		}
 	}
 	return nil
@@ -107,9 +118,12 @@ func (s *Settings) checkProviders() error {
 // KeyFiles returns the files that hold API keys.
 func (s *Settings) KeyFiles() []string {
 	var files []string
-	for _, p := range s.providers() {
+	for _, p := range s.Providers {
 		if p.keyFile != "" {
 			files = append(files, p.keyFile)
+		}
+		if p.connection.KeyFile != "" {
+			files = append(files, p.connection.KeyFile)
 		}
 	}
 	for _, p := range s.AgentKeys {
@@ -120,27 +134,75 @@ func (s *Settings) KeyFiles() []string {
 	return files
 }
 
-// Base returns the address of the API; empty means the provider's own.
-func (p *Provider) Base(getenv func(string) string) string {
-	if p.baseURL != "" {
-		return p.baseURL
+// OwnBase returns the address that a setting or a variable has; empty means none has.
+func (p *Provider) OwnBase(getenv func(string) string) string {
+	return cmp.Or(p.baseURL, getenv(p.BaseVariable()))
+}
+
+// BaseURL returns the address of the API; empty means that it has to be set.
+func (p *Provider) BaseURL(getenv func(string) string) string {
+	return cmp.Or(p.OwnBase(getenv), p.Base)
+}
+
+// Client returns the HTTP client for the provider. userAgent is how the program calls itself.
+func (p *Provider) Client(userAgent string, getenv func(string) string) (*http.Client, error) {
+	connection := p.connection
+	connection.UserAgent, connection.Headers = userAgent, make(map[string]string)
+	var err error
+	for name, text := range p.connection.Headers {
+		if connection.Headers[name], err = expand(text, getenv); err != nil {
+			return nil, fmt.Errorf("the provider %s: headers: %s: %w", p.Name, name, err)
+		}
 	}
-	return getenv(p.variable + "_BASE_URL")
+	client, err := connection.Client()
+	if err != nil {
+		return nil, fmt.Errorf("the provider %s: %w", p.Name, err)
+	}
+	return client, nil
 }
 
 // HasKey reports whether a setting or a variable has the key.
 func (p *Provider) HasKey(getenv func(string) string) bool {
-	return p.keyFile != "" || p.command != "" || getenv(p.variable+"_API_KEY") != ""
+	return p.keyFile != "" || p.command != "" || getenv(p.keyName()) != ""
+}
+
+// keyName names the variable of the key.
+func (p *Provider) keyName() string { return cmp.Or(p.keyVariable, p.KeyVariable()) }
+
+// Usable returns an error that says what a model of the provider still needs.
+func (p *Provider) Usable(getenv func(string) string) error {
+	base := p.OwnBase(getenv)
+	switch {
+	case p.Base == "" && base == "":
+		return fmt.Errorf("the address of %s is not set: %s, or baseUrl in the setting providers", p.Name, p.BaseVariable())
+	case p.HasKey(getenv), p.configured:
+		return nil
+	case p.Name == "openai" && base == "": // a server of one's own may need none
+		return fmt.Errorf("neither %s nor %s is set, nor is %s or --openai-base-url", p.KeyVariable(), p.BaseVariable(), p.keyFlags(" or "))
+	case p.Keyless:
+		return nil
+	case slices.Contains(withFlags, p.Name):
+		return fmt.Errorf("%s is not set, nor is %s", p.KeyVariable(), p.keyFlags(" or "))
+	}
+	return fmt.Errorf("%s is not set, nor is apiKey of %s in the setting providers", p.KeyVariable(), p.Name)
+}
+
+// keyFlags names the flags that set the key.
+func (p *Provider) keyFlags(and string) string {
+	return "--" + p.Name + "-api-key-file" + and + "--" + p.Name + "-api-key-command"
 }
 
 // APIKey returns the API key; empty means none is set. An error shows nothing of
 // what may be a key.
 func (p *Provider) APIKey(environ []string, getenv func(string) string) (string, error) {
 	named := func(setting string) string {
-		if p.agent != "" {
-			return fmt.Sprintf("agent-key %s/%s", p.agent, p.name)
+		switch {
+		case p.agent != "":
+			return fmt.Sprintf("agent-key %s/%s", p.agent, p.Name)
+		case !slices.Contains(withFlags, p.Name):
+			return "the apiKey of " + p.Name
 		}
-		return p.name + setting
+		return p.Name + setting
 	}
 	switch {
 	case p.keyFile != "":
@@ -162,7 +224,7 @@ func (p *Provider) APIKey(environ []string, getenv func(string) string) (string,
 		}
 		return key, nil
 	default:
-		return getenv(p.variable + "_API_KEY"), nil
+		return getenv(p.keyName()), nil
 	}
 }
 
@@ -172,9 +234,9 @@ func (p *Provider) KeySource(getenv func(string) string) string {
 	case p.keyFile != "":
 		return "that of the file " + p.keyFile
 	case p.command != "":
-		return "what --" + p.name + "-api-key-command prints"
-	case getenv(p.variable+"_API_KEY") != "":
-		return "that of " + p.variable + "_API_KEY"
+		return "what the command of " + p.Name + "'s key prints"
+	case getenv(p.keyName()) != "":
+		return "that of " + p.keyName()
 	default:
 		return "none"
 	}
@@ -182,15 +244,18 @@ func (p *Provider) KeySource(getenv func(string) string) string {
 
 // KeySettings names what sets the key.
 func (p *Provider) KeySettings() string {
-	return fmt.Sprintf("%s_API_KEY, --%s-api-key-file and --%s-api-key-command", p.variable, p.name, p.name)
+	if slices.Contains(withFlags, p.Name) {
+		return p.KeyVariable() + ", " + p.keyFlags(" and ")
+	}
+	return p.keyName() + " and apiKey of " + p.Name + " in the setting providers"
 }
 
 // BaseSource says where the address comes from.
 func (p *Provider) BaseSource() string {
 	if p.baseURL != "" {
-		return "that of --" + p.name + "-base-url, or of its variable or key in the config file"
+		return "that of the settings of " + p.Name
 	}
-	return "that of " + p.variable + "_BASE_URL"
+	return "that of " + p.BaseVariable()
 }
 
 // readKey reads a key file, which nobody else may read.
@@ -298,47 +363,4 @@ func (l *limited) Write(p []byte) (int, error) {
 	l.data = append(l.data, p[:n]...)
 	l.left -= n
 	return len(p), nil
-}
-
-const (
-	// listTimeout is how long a server may take to say which models it has.
-	listTimeout = 5 * time.Second
-
-	// maxListBytes bounds what it says.
-	maxListBytes = 1 << 20
-)
-
-// FirstModel returns the first model that the server at base names, which is
-// asked once; empty means it names none, or can't be asked. No key is sent.
-func (p *Provider) FirstModel(base string) string {
-	p.mu.Lock()
-	if p.listed == nil {
-		p.listed = sync.OnceValue(func() string { return listModels(base) })
-	}
-	listed := p.listed
-	p.mu.Unlock()
-	return listed()
-}
-
-func listModels(base string) string {
-	ctx, cancel := context.WithTimeout(context.Background(), listTimeout)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(base, "/")+"/models", nil)
-	if err != nil {
-		return ""
-	}
-	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	res, err := client.Do(req)
-	if err != nil {
-		return ""
-	}
-	defer func() { _ = res.Body.Close() }() // it was only read
-	var list struct {
-		Data []struct{ ID string }
-	}
-	data, err := io.ReadAll(io.LimitReader(res.Body, maxListBytes))
-	if err != nil || res.StatusCode != http.StatusOK || json.Unmarshal(data, &list) != nil || len(list.Data) == 0 {
-		return ""
-	}
-	return list.Data[0].ID
 }

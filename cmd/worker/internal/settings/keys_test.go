@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/agentworker/worker/model/provider"
 )
 
 // TestReadKey: a key file is one word that nobody else can read; an error says
@@ -52,7 +54,7 @@ func TestReadKey(t *testing.T) {
 // anybody's making, and fails in words of ours.
 func TestCommandKey(t *testing.T) {
 	dir := t.TempDir()
-	p := &Provider{name: "openai", variable: "OPENAI", command: "echo x >>" + filepath.Join(dir, "asked") + "; echo $KEY"}
+	p := &Provider{Row: provider.Rows[1], command: "echo x >>" + filepath.Join(dir, "asked") + "; echo $KEY"}
 	for range 3 {
 		key, err := p.APIKey([]string{"PATH=" + os.Getenv("PATH"), "KEY=sk-secret"}, func(string) string { return "sk-other" })
 		if key != "sk-secret" || err != nil {
@@ -68,7 +70,7 @@ func TestCommandKey(t *testing.T) {
 		{"echo sk-secret; echo more", "one word"},
 		{"yes sk-secret | head -c 1000000", "too long for a key"},
 	} {
-		p := &Provider{name: "openai", command: tt.command}
+		p := &Provider{Row: provider.Rows[1], command: tt.command}
 		key, err := p.APIKey([]string{"PATH=" + os.Getenv("PATH")}, nil)
 		if key != "" || err == nil || !strings.Contains(err.Error(), tt.wrong) || strings.Contains(strings.ReplaceAll(err.Error(), tt.command, ""), "secret") {
 			t.Errorf("%s: key %q, %v, want %q", tt.command, key, err, tt.wrong)

@@ -10,13 +10,15 @@ import (
 	"strings"
 
 	"github.com/agentworker/worker/internal/suggest"
+	"github.com/agentworker/worker/model/provider"
 )
 
-// The models used if a key is set and no model is named.
-const (
-	DefaultAnthropicModel = "claude-sonnet-5-5"
-	DefaultOpenAIModel    = "gpt-5.5"
-)
+// DefaultModel returns the model of a provider that is used if its key is set and no model is
+// named.
+func DefaultModel(of string) string {
+	row, _ := provider.Named(of)
+	return row.Default
+}
 
 // HostModel is the model of the MCP host that calls.
 const HostModel = "host"
@@ -24,7 +26,7 @@ const HostModel = "host"
 // BuiltinAliases are the names that agent files of other tools use for
 // Anthropic's models. The user's aliases come before them.
 var BuiltinAliases = map[string]string{
-	"sonnet": DefaultAnthropicModel,
+	"sonnet": DefaultModel("anthropic"),
 	"opus":   "claude-opus-5-5",
 	"haiku":  "claude-haiku-5-5",
 }
@@ -37,9 +39,9 @@ var openAIModel = regexp.MustCompile(`^(gpt-|o\d+(-|$))`)
 type ModelAliases map[string]string
 
 // check refuses aliases that lead to no model.
-func (a ModelAliases) check() error {
+func (a ModelAliases) check(known func(provider string) bool) error {
 	for _, name := range slices.Sorted(maps.Keys(a)) {
-		if _, err := a.Resolve(name); err != nil {
+		if _, err := a.Resolve(name, known); err != nil {
 			return fmt.Errorf("the model alias %s: %w", name, err)
 		}
 	}
@@ -61,13 +63,14 @@ func cutAlias(pair string) (name, target string, err error) {
 // unknownModel is the error for a name that no model has.
 func unknownModel(name string, aliases ModelAliases) error {
 	names := slices.Concat([]string{"offline", HostModel}, slices.Collect(maps.Keys(BuiltinAliases)), slices.Collect(maps.Keys(aliases)))
-	return fmt.Errorf("unknown model %q%s: use offline, host, anthropic/NAME, openai/NAME, replay/FILE, sonnet, opus, haiku or an alias of --model-alias",
+	return fmt.Errorf("unknown model %q%s: use offline, host, PROVIDER/NAME (such as anthropic/NAME or openai/NAME), replay/FILE, sonnet, opus, haiku or an alias of --model-alias",
 		name, suggest.DidYouMean(name, names))
 }
 
 // Resolve returns the name of a model as "offline" or PROVIDER/NAME. name may be an alias,
-// in any case, or a model of Anthropic or OpenAI without its provider.
-func (a ModelAliases) Resolve(name string) (string, error) {
+// in any case, or a model of Anthropic or OpenAI without its provider. known reports whether
+// there is a provider of a name.
+func (a ModelAliases) Resolve(name string, known func(provider string) bool) (string, error) {
 	given := name
 	for range len(a) + 1 {
 		target, ok := a[strings.ToLower(name)]
@@ -81,11 +84,11 @@ func (a ModelAliases) Resolve(name string) (string, error) {
 		return "", fmt.Errorf("the model alias %s leads back to itself", given)
 	}
 	name = cmp.Or(BuiltinAliases[lower], name)
-	provider, rest, ok := strings.Cut(name, "/")
+	at, rest, ok := strings.Cut(name, "/")
 	switch {
 	case name == "offline" || name == HostModel:
 		return name, nil
-	case ok && rest != "" && (provider == "anthropic" || provider == "openai" || provider == "replay"):
+	case ok && rest != "" && (at == "replay" || known(at)):
 		return name, nil
 	case !ok && strings.HasPrefix(name, "claude-"):
 		return "anthropic/" + name, nil

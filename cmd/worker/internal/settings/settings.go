@@ -48,7 +48,8 @@ type Settings struct {
 	AgentsDirs   []string
 	AgentsFrom   []string // tools whose folders of agent files are read, or all
 
-	anthropic, openai *Provider // shared by copies of the settings
+	Providers      []*Provider // shared by copies of the settings
+	wrongProviders error       // with the setting "providers"
 
 	NATS     string
 	Access   eventbus.Access // to nats
@@ -122,7 +123,7 @@ func (s *Settings) Register(command *pflag.FlagSet) {
 
 	flags := s.group("Common flags")
 	flags.StringVar(&s.Dir, "dir", "", "start in this folder; the workspace is its git top level, else the folder (default: the current folder)")
-	flags.StringVar(&s.Model, "model", "", "offline, host (the MCP host's own), anthropic/NAME, openai/NAME, replay/FILE or an alias (default: by the API key that is set, else offline)")
+	flags.StringVar(&s.Model, "model", "", "offline, host (the MCP host's own), PROVIDER/NAME, replay/FILE or an alias (default: by the API key that is set, else offline)")
 	flags.DurationVar(&s.Timeout, "timeout", 5*time.Minute, "how long a subagent may run, 1s to 24h")
 	flags.DurationVar(&s.BackgroundTimeout, "background-timeout", 30*time.Minute, "how long a subagent in the background may run, 1s to 24h")
 	flags.StringVar(&s.Workspace, "workspace", "", "name of the workspace (default: the folder's name and a hash of its path)")
@@ -214,7 +215,7 @@ func (s *Settings) Load(getenv func(string) string) error {
 			return fmt.Errorf("agent-effort: %s: the effort %q is none of %s", agent, effort, strings.Join(model.Efforts, ", "))
 		}
 	}
-	for _, check := range []func() error{s.ModelAliases.check, s.AgentKeys.check, s.checkProviders, s.checkAccess, s.retentionFlags.check, s.MCP.check, s.limits.check} {
+	for _, check := range []func() error{func() error { return s.ModelAliases.check(s.HasProvider) }, s.checkAgentKeys, s.checkProviders, s.checkAccess, s.retentionFlags.check, s.MCP.check, s.limits.check} {
 		if err := check(); err != nil {
 			return err
 		}

@@ -1,0 +1,104 @@
+package provider
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"time"
+)
+
+// Connection says how a provider's server is reached.
+type Connection struct {
+	UserAgent string
+	Headers   map[string]string // added to each request
+	Query     map[string]string // added to each address
+	CAFile    string            // certificates in PEM that the server's is checked against, besides the system's
+	CertFile  string            // the client's certificate, with KeyFile
+	KeyFile   string
+	Proxy     string // its URL, or none; empty means what HTTP_PROXY, HTTPS_PROXY and NO_PROXY say
+}
+
+// Client returns the HTTP client. It follows no redirects, since the key would go along.
+func (c Connection) Client() (*http.Client, error) {
+	transport := http.DefaultTransport
+	if c.CAFile+c.CertFile+c.KeyFile+c.Proxy != "" {
+		own, err := c.transport()
+		if err != nil {
+			return nil, err
+		}
+		transport = own
+	}
+	return &http.Client{
+		Transport:     &adding{transport, c},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}, nil
+}
+
+// idle is how long an unused connection is kept.
+const idle = 90 * time.Second
+
+func (c Connection) transport() (*http.Transport, error) {
+	t := &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, IdleConnTimeout: idle, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}}
+	switch c.Proxy {
+	case "":
+	case "none":
+		t.Proxy = nil
+	default:
+		proxy, err := url.Parse(c.Proxy)
+		if err != nil || proxy.Host == "" {
+			return nil, errors.New("proxy: write none, or the URL of a proxy, such as http://proxy.example.com:3128")
+		}
+		t.Proxy = http.ProxyURL(proxy)
+	}
+	if c.CAFile != "" {
+		data, err := os.ReadFile(c.CAFile)
+		if err != nil {
+			return nil, fmt.Errorf("caFile: %w", err)
+		}
+		pool, err := x509.SystemCertPool()
+		if err != nil {
+			pool = x509.NewCertPool()
+		}
+		if !pool.AppendCertsFromPEM(data) {
+			return nil, fmt.Errorf("caFile: %s has no certificate in PEM", c.CAFile)
+		}
+		t.TLSClientConfig.RootCAs = pool
+	}
+	if c.CertFile+c.KeyFile != "" {
+		cert, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("certFile, keyFile: %w", err)
+		}
+		t.TLSClientConfig.Certificates = []tls.Certificate{cert}
+	}
+	return t, nil
+}
+
+// adding adds headers and a query to requests.
+type adding struct {
+	to http.RoundTripper
+	Connection
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (a *adding) RoundTrip(req *http.Request) (*http.Response, error) {
+	req = req.Clone(req.Context())
+	if a.UserAgent != "" {
+		req.Header.Set("User-Agent", a.UserAgent)
+	}
+	for name, value := range a.Headers {
+		req.Header.Set(name, value)
+	}
+	if len(a.Query) > 0 {
+		query := req.URL.Query()
+		for name, value := range a.Query {
+			query.Set(name, value)
+		}
+		req.URL.RawQuery = query.Encode()
+	}
+	return a.to.RoundTrip(req)
+}

@@ -1,0 +1,105 @@
+// Package provider is the table of the providers of models, and the HTTP client that
+// asks one.
+package provider
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Form is the API that a provider speaks.
+type Form string
+
+// The forms.
+const (
+	Messages  Form = "messages"  // Anthropic's Messages API
+	Chat      Form = "chat"      // OpenAI's Chat Completions API
+	Responses Form = "responses" // OpenAI's Responses API
+)
+
+// Forms are all of them.
+var Forms = []Form{Messages, Chat}
+
+// Row is what is known of a provider.
+type Row struct {
+	Name   string // as in the names of models: NAME/MODEL
+	Form   Form
+	Base   string // its address; empty means that each customer has one of their own
+	Prefix string // what its variables begin with: OPENAI_API_KEY, OPENAI_BASE_URL
+	Key    string // the variable of the key, where it is not PREFIX_API_KEY
+	Header string // that carries the key; empty means "Authorization: Bearer"
+
+	Keyless bool     // a server of one's own, which may need no key
+	Default string   // the model that is used where none is named
+	Hosts   []string // further hosts of the provider, with those below them
+
+	AnyOrder bool // takes messages in any order of roles; others may want that of a chat template
+	OpenAI   bool // OpenAI's own models: they refuse max_tokens, and sampling beside reasoning
+}
+
+// Rows are the providers, in the order in which one is chosen by its key.
+var Rows = []Row{
+	{Name: "anthropic", Form: Messages, Base: "https://api.anthropic.com", Prefix: "ANTHROPIC", Header: "X-Api-Key", Default: "claude-sonnet-5-5", AnyOrder: true},
+	{Name: "openai", Form: Chat, Base: "https://api.openai.com/v1", Prefix: "OPENAI", Default: "gpt-5.5", Keyless: true, AnyOrder: true, OpenAI: true},
+	{Name: "gemini", Form: Chat, Base: "https://generativelanguage.googleapis.com/v1beta/openai", Prefix: "GEMINI", Hosts: []string{"googleapis.com"}, AnyOrder: true},
+	{Name: "deepseek", Form: Chat, Base: "https://api.deepseek.com", Prefix: "DEEPSEEK", AnyOrder: true},
+	{Name: "mistral", Form: Chat, Base: "https://api.mistral.ai/v1", Prefix: "MISTRAL"},
+	{Name: "xai", Form: Chat, Base: "https://api.x.ai/v1", Prefix: "XAI", AnyOrder: true},
+	{Name: "groq", Form: Chat, Base: "https://api.groq.com/openai/v1", Prefix: "GROQ", AnyOrder: true},
+	{Name: "openrouter", Form: Chat, Base: "https://openrouter.ai/api/v1", Prefix: "OPENROUTER", AnyOrder: true},
+	{Name: "together", Form: Chat, Base: "https://api.together.xyz/v1", Prefix: "TOGETHER"},
+	{Name: "fireworks", Form: Chat, Base: "https://api.fireworks.ai/inference/v1", Prefix: "FIREWORKS"},
+	{Name: "moonshot", Form: Chat, Base: "https://api.moonshot.ai/v1", Prefix: "MOONSHOT"},
+	{Name: "zai", Form: Chat, Base: "https://api.z.ai/api/paas/v4", Prefix: "ZAI"},
+	{Name: "qwen", Form: Chat, Base: "https://dashscope-intl.aliyuncs.com/compatible-mode/v1", Prefix: "DASHSCOPE"},
+	{Name: "azure", Form: Chat, Prefix: "AZURE_OPENAI", Header: "Api-Key", Hosts: []string{"openai.azure.com", "services.ai.azure.com"}, AnyOrder: true, OpenAI: true},
+	{Name: "github", Form: Chat, Base: "https://models.github.ai/inference", Prefix: "GITHUB_MODELS", Key: "GITHUB_TOKEN", Hosts: []string{"githubcopilot.com"}, AnyOrder: true},
+	{Name: "ollama", Form: Chat, Base: "http://localhost:11434/v1", Prefix: "OLLAMA", Keyless: true},
+	{Name: "lmstudio", Form: Chat, Base: "http://localhost:1234/v1", Prefix: "LMSTUDIO", Keyless: true},
+	{Name: "llamacpp", Form: Chat, Base: "http://localhost:8080/v1", Prefix: "LLAMACPP", Keyless: true},
+	{Name: "vllm", Form: Chat, Base: "http://localhost:8000/v1", Prefix: "VLLM", Keyless: true},
+	{Name: "litellm", Form: Chat, Base: "http://localhost:4000/v1", Prefix: "LITELLM", Keyless: true},
+}
+
+// Named returns the row of a provider; false means that there is none of that name.
+func Named(name string) (Row, bool) {
+	i := slices.IndexFunc(Rows, func(r Row) bool { return r.Name == name })
+	if i < 0 {
+		return Row{}, false
+	}
+	return Rows[i], true
+}
+
+// At returns the row of the provider whose server an address is. It is the zero Row for
+// any other server, such as a gateway or one of this machine.
+func At(base string) Row {
+	host := hostOf(base)
+	for _, r := range Rows {
+		for _, theirs := range append([]string{hostOf(r.Base)}, r.Hosts...) {
+			if theirs != "" && theirs != "localhost" && (host == theirs || strings.HasSuffix(host, "."+theirs)) {
+				return r
+			}
+		}
+	}
+	return Row{}
+}
+
+func hostOf(base string) string {
+	u, err := url.Parse(base)
+	if err != nil {
+		return ""
+	}
+	return u.Hostname()
+}
+
+// KeyVariable names the variable of the key.
+func (r Row) KeyVariable() string {
+	if r.Key != "" {
+		return r.Key
+	}
+	return r.Prefix + "_API_KEY"
+}
+
+// BaseVariable names the variable of the address.
+func (r Row) BaseVariable() string { return r.Prefix + "_BASE_URL" }

@@ -1,0 +1,127 @@
+package provider_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentworker/worker/model/provider"
+)
+
+// TestRows: each row can be used as it stands, and no two share a name or a variable.
+func TestRows(t *testing.T) {
+	seen := make(map[string]bool)
+	for _, r := range provider.Rows {
+		for _, name := range []string{r.Name, r.KeyVariable(), r.BaseVariable()} {
+			if seen[name] {
+				t.Errorf("%s: %s stands in two rows", r.Name, name)
+			}
+			seen[name] = true
+		}
+		if !slices.Contains(provider.Forms, r.Form) || strings.HasSuffix(r.Base, "/") || r.Base == "" && len(r.Hosts) == 0 {
+			t.Errorf("%s: the form is %q and the address %q", r.Name, r.Form, r.Base)
+		}
+		if at := provider.At(r.Base); r.Base != "" && !strings.Contains(r.Base, "localhost") && at.Name != r.Name {
+			t.Errorf("%s is taken for %q", r.Base, at.Name)
+		}
+	}
+	for base, want := range map[string]string{
+		"https://eu.api.openai.com/v1": "openai", "https://mine.openai.azure.com/openai/v1": "azure", "https://api.githubcopilot.com": "github",
+		"https://notopenai.com/v1": "", "http://localhost:11434/v1": "", "https://openai.com.example.com": "", "://": "", "": "",
+	} {
+		if got := provider.At(base); got.Name != want {
+			t.Errorf("%s is taken for %q, want %q", base, got.Name, want)
+		}
+	}
+}
+
+// TestConnection: what is set reaches the server, and a server whose certificate nobody has named
+// is not talked to.
+func TestConnection(t *testing.T) {
+	var got *http.Request
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r }))
+	server.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert}
+	server.StartTLS()
+	defer server.Close()
+	dir := t.TempDir()
+	ca := write(t, dir, "ca.pem", "CERTIFICATE", server.Certificate().Raw)
+	cert, key := clientCertificate(t, dir)
+	get := func(c provider.Connection, address string) error {
+		got = nil
+		client, err := c.Client()
+		if err != nil {
+			return err
+		}
+		defer client.CloseIdleConnections()
+		res, err := client.Get(address)
+		if err == nil {
+			_ = res.Body.Close()
+		}
+		return err
+	}
+	whole := provider.Connection{
+		UserAgent: "agentworker/1", Headers: map[string]string{"X-Team": "a"}, Query: map[string]string{"api-version": "2"},
+		CAFile: ca, CertFile: cert, KeyFile: key, Proxy: "none",
+	}
+	if err := get(whole, server.URL+"/v1?a=b"); err != nil || got == nil {
+		t.Fatal(err)
+	}
+	if got.UserAgent() != "agentworker/1" || got.Header.Get("X-Team") != "a" || got.URL.RawQuery != "a=b&api-version=2" || len(got.TLS.PeerCertificates) != 1 {
+		t.Errorf("the server got %s, %v", got.URL, got.Header)
+	}
+	if err := get(provider.Connection{}, server.URL); err == nil || got != nil {
+		t.Errorf("a server with a certificate of nobody's: %v", err)
+	}
+	proxy := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r }))
+	defer proxy.Close()
+	if err := get(provider.Connection{Proxy: proxy.URL}, "http://models.example.com/v1"); err != nil || got == nil || got.URL.Host != "models.example.com" {
+		t.Errorf("through a proxy: %v, %v", got, err)
+	}
+	for _, wrong := range []provider.Connection{
+		{CAFile: filepath.Join(dir, "none")}, {CAFile: key}, {CertFile: cert}, {KeyFile: key}, {Proxy: "proxy"},
+	} {
+		if _, err := wrong.Client(); err == nil {
+			t.Errorf("%+v: no error", wrong)
+		}
+	}
+}
+
+func clientCertificate(t *testing.T, dir string) (cert, key string) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "client"}, NotAfter: time.Now().Add(time.Hour)}
+	raw, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return write(t, dir, "cert.pem", "CERTIFICATE", raw), write(t, dir, "key.pem", "PRIVATE KEY", der)
+}
+
+func write(t *testing.T, dir, name, kind string, data []byte) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: data}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
