@@ -82,7 +82,7 @@ func (k *AgentKeys) add(whose, source, dir string) {
 	set := keySources[how]
 	switch {
 	case p.agent == "":
-		p.wrong = errors.New("write whose key it is as AGENT/PROVIDER, such as AGENT/anthropic or AGENT/openai")
+		p.wrong = errNoAgent
 	case set == nil || what == "":
 		p.wrong = errors.New("write where the key is, as env:VARIABLE, file:PATH or command:COMMAND, and never the key itself")
 	default:
@@ -94,15 +94,21 @@ func (k *AgentKeys) add(whose, source, dir string) {
 	(*k)[p.agent+"/"+p.Name] = p
 }
 
+// errNoAgent tells how the key of an agent is named.
+var errNoAgent = errors.New("write whose key it is as AGENT/PROVIDER, such as AGENT/anthropic or AGENT/openai")
+
 // checkAgentKeys reports what is wrong with the keys of agents, in words that show no source.
 func (s *Settings) checkAgentKeys() error {
 	for _, whose := range slices.Sorted(maps.Keys(s.AgentKeys)) {
 		p := s.AgentKeys[whose]
+		if p.agent == "" {
+			return fmt.Errorf("agent-key: %w", p.wrong) // what stands there may be the key
+		}
 		if p.wrong != nil {
 			return fmt.Errorf("agent-key %s: %w", whose, p.wrong)
 		}
 		if s.Provider(p.Name) == nil {
-			return fmt.Errorf("agent-key %s: there is no provider %q: write whose key it is as AGENT/PROVIDER, such as AGENT/anthropic or AGENT/openai", whose, p.Name)
+			return fmt.Errorf("agent-key %s: there is no provider %q: %w", whose, p.Name, errNoAgent)
 		}
 	}
 	return nil
