@@ -59,7 +59,7 @@ func OpenManager(ctx context.Context, opts Options) (*Manager, error) {
 		Process: journal.Process{Bus: opts.Bus, Store: sessions, BootID: record.NewID("boot"), Log: log, Lost: r.lose},
 		calls: toolcall.Process{
 			Policy: gate.Policy{Above: opts.Policy, Static: opts.Static, Repository: opts.Repository, File: opts.RulesFile, Log: log},
-			Audit:  audit.Recorder{Log: opts.Audit, Logger: log}, Approver: opts.Approver, Unattended: opts.Unattended, Alone: opts.Alone,
+			Audit:  audit.Recorder{Log: opts.Audit, Logger: log}, Approver: opts.Approver, Unattended: opts.Unattended, Present: opts.Present, Alone: opts.Alone,
 			ToolTime: limits.ToolCall, AnswerTime: limits.Approval, Parallel: limits.StepCalls, Live: m.liveRecord, Store: sessions, Log: log,
 		},
 		models:   &models.Models{Named: opts.Model, Own: opts.Own, Prices: opts.Prices},

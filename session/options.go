@@ -2,6 +2,7 @@ package session
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"log/slog"
 	"time"
@@ -41,9 +42,13 @@ type Options struct {
 	// [store.Store.Approvals.Pending.Answer], in any process; nil means only so.
 	Approver gate.Approver
 
-	// Unattended says that nobody can answer: without an Approver, a call that the rules ask
-	// about is refused at once.
+	// Unattended says that nobody can answer at this process. Without an Approver, a call
+	// that the rules ask about is refused at once, unless somebody is Present elsewhere.
 	Unattended bool
+
+	// Present returns where somebody who may answer is connected to the workspace; "" means
+	// nobody is. It is called only where Unattended. nil means nobody is ever waited for.
+	Present func(ctx context.Context) (where string)
 
 	// Alone says that there is neither a terminal nor a door, so nobody can be asked, whether
 	// or not there is an Approver. Rules may have a condition for that.

@@ -11,6 +11,7 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/app"
 	"github.com/agentworker/worker/cmd/worker/internal/tui"
 	"github.com/agentworker/worker/session/approval"
+	"github.com/agentworker/worker/session/presence"
 	"github.com/agentworker/worker/session/transcript"
 )
 
@@ -40,6 +41,11 @@ func (p *program) top(ctx context.Context, s *app.Storage) error {
 	if err := s.Recover(ctx); err != nil {
 		return err
 	}
+	leave, err := presence.NewDoor(s.Bus).Enter("worker top")
+	if err != nil {
+		return err
+	}
+	defer leave()
 	feed := tui.Feed{Bus: s.Bus, Store: s.Records, Keep: p.Settings.ArchiveAfter}
 	model := tui.NewTop(ctx, s.Workspace.ID, &topActions{s}, p.OutTerm, time.Now)
 	return tui.Run(ctx, model, feed.Run, p.Environ)

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 )
 
@@ -76,4 +77,54 @@ func TestTop(t *testing.T) {
 	if raw := s.ended(0); regexp.MustCompile(`\x1b\[3[0-7]m`).MatchString(raw) {
 		t.Error("there are colours, although NO_COLOR is set")
 	}
+}
+
+// TestWaitsForTop: a task without a terminal waits where somebody watches, and says where. In
+// a pipeline, and once nobody watches, its calls are refused at once.
+func TestWaitsForTop(t *testing.T) {
+	t.Parallel()
+	dir := workspaceFor(t, `
+{"match": {"user": "ask please"}, "toolCalls": [{"name": "shell_exec", "arguments": {"command": "touch made"}}]}
+{"match": {"user": "ask please"}, "text": "That is all."}
+`)
+	path, err := exec.LookPath("worker")
+	if err != nil {
+		t.Fatal(err)
+	}
+	task := func(args ...string) (string, error) {
+		cmd := exec.Command(path, append([]string{"task", "general", "ask please", "--model", "replay/script.jsonl"}, args...)...)
+		cmd.Dir, cmd.Env = dir, environOf(dir)
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	refused := func(out string) {
+		t.Helper()
+		if !strings.Contains(out, "Nobody can answer here, so the call is refused") {
+			t.Errorf("what should be refused at once:\n%s", out)
+		}
+	}
+	s := onScreen(t, dir, 100, 24, "top")
+	s.sees(`no sessions yet`)
+	out, _ := task("--ci")
+	refused(out)
+	type result struct{ out string }
+	done := make(chan result, 1)
+	go func() {
+		out, _ := task()
+		done <- result{out}
+	}()
+	s.sees(`!. general .*approval .*run touch`)
+	s.types("n" + "v")
+	s.sees(`approve\? y this time`)
+	s.types("y")
+	if got := <-done; !strings.Contains(got.out, "waits for an answer at worker top, or 'worker approvals approve apr_") {
+		t.Errorf("it does not say where it waits:\n%s", got.out)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "made")); err != nil {
+		t.Error(err)
+	}
+	s.types("q")
+	s.ended(0)
+	out, _ = task()
+	refused(out)
 }

@@ -71,6 +71,10 @@ type ToolApprovalRequired struct {
 
 	// SecondPerson says that nobody may approve the call who has asked for the work.
 	SecondPerson bool `json:"secondPerson,omitempty"`
+
+	// Where is where somebody is connected who may answer, such as "worker top"; empty means
+	// that is not known.
+	Where string `json:"where,omitempty"`
 }
 
 // ApprovalOutcome is how an approval ended.

@@ -30,6 +30,10 @@ type Approval struct {
 	// AskedBy has the people who have asked for the work.
 	AskedBy []record.Person `json:"askedBy,omitempty"`
 
+	// Where is where somebody is connected who may answer, as found for a process that nobody
+	// sits at; empty means that was not asked.
+	Where string `json:"where,omitempty"`
+
 	CreatedAt time.Time `json:"createdAt"`
 	ExpiresAt time.Time `json:"expiresAt"` // without an answer by then, the call is denied
 
@@ -52,7 +56,7 @@ func (a *Approval) Pending() bool { return a.Outcome == "" }
 func (a *Approval) Event() event.ToolApprovalRequired {
 	return event.ToolApprovalRequired{
 		ApprovalID: a.ID, ToolCallID: a.ToolCallID, ToolName: a.Tool, Arguments: a.Arguments, SessionID: a.SessionID,
-		Patterns: a.Patterns, AlwaysPatterns: a.AlwaysPatterns, Question: a.Question, ExpiresAt: a.ExpiresAt, SecondPerson: a.SecondPerson != nil,
+		Patterns: a.Patterns, AlwaysPatterns: a.AlwaysPatterns, Question: a.Question, ExpiresAt: a.ExpiresAt, SecondPerson: a.SecondPerson != nil, Where: a.Where,
 	}
 }
 

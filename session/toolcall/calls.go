@@ -27,7 +27,7 @@ type Process struct {
 	Store      *store.Store
 	Audit      audit.Recorder
 	Approver   gate.Approver // answers for sessions without one of their own; nil means nobody does
-	Unattended bool          // nobody can answer, except an approver
+	Unattended bool          // nobody can answer here, except an approver
 	Alone      bool          // nobody can be asked: there is neither a terminal nor a door
 	ToolTime   time.Duration // for one call of a tool without a limit of its own
 	AnswerTime time.Duration // for which a call waits for an answer
@@ -35,8 +35,9 @@ type Process struct {
 	BootID     string
 	Log        *slog.Logger
 
-	Live    func(id string) (record.Record, bool) // the record of a session that runs here
-	Counted func()                                // called for each call
+	Present func(ctx context.Context) (where string) // where somebody else may answer; see session.Options
+	Live    func(id string) (record.Record, bool)    // the record of a session that runs here
+	Counted func()                                   // called for each call
 }
 
 // Calls are the tool calls of a session. Tools changes between two steps only; all else is

@@ -109,11 +109,12 @@ func (s *Calls) decide(ctx context.Context, rules *gate.Layers, c *Call, values 
 			entry.AskedBy = append(entry.AskedBy, string(p))
 		}
 	}
+	attended, where := s.attended(ctx, second != nil)
 	switch {
-	case second != nil && (second.Nobody() || !s.attended()):
+	case second != nil && (second.Nobody() || !attended):
 		s.Audit.note(entry.Answered(event.Denied, "nobody"))
 		return verdict{refusal: refuse("%s No second person can answer here, so the call is refused.", reason)}
-	case second == nil && s.approver == nil && s.p.Unattended:
+	case !attended:
 		s.Audit.note(entry.Answered(event.Denied, "nobody"))
 		return verdict{refusal: s.unanswered(decision, reason+" Nobody can answer here, so the call is refused.")}
 	case ctx.Err() != nil:
@@ -134,6 +135,7 @@ func (s *Calls) decide(ctx context.Context, rules *gate.Layers, c *Call, values 
 		Patterns:       masking.Asked(permission.Patterns(values)),
 		AlwaysPatterns: masking.Always(rules.AlwaysPatterns(c.Name, values)),
 		SecondPerson:   second,
+		Where:          where,
 	}, allowed)
 	if err != nil {
 		s.Audit.note(entry.Answered(event.Cancelled, ""))

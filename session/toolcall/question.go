@@ -57,7 +57,8 @@ func (s *Calls) ask(ctx context.Context, a *approval.Approval, allowed func() bo
 // AskBudget asks somebody whether the session may go on although a limit of its budget is
 // used up. why says that in a sentence.
 func (s *Calls) AskBudget(ctx context.Context, limit, why string) (bool, error) {
-	if s.approver == nil && s.p.Unattended {
+	attended, where := s.attended(ctx, false)
+	if !attended {
 		return false, nil
 	}
 	args, err := json.Marshal(map[string]string{"limit": limit})
@@ -69,6 +70,7 @@ func (s *Calls) AskBudget(ctx context.Context, limit, why string) (bool, error) 
 		Patterns: []string{limit}, AlwaysPatterns: []string{},
 		Question: event.Question{Title: "use as much again of its limit " + limit, Parts: []event.QuestionPart{}},
 		Reason:   why + ".",
+		Where:    where,
 	}, func() bool { return false })
 	if err != nil {
 		return false, err
@@ -147,7 +149,14 @@ func (p *Process) AskedBy(ctx context.Context, path event.Path) []record.Person 
 	return people
 }
 
-// attended reports whether somebody sits at the worker, or may answer from elsewhere.
-func (s *Calls) attended() bool {
-	return !s.p.Unattended || gate.Sits(s.approver) || gate.Sits(s.p.Approver)
+// attended reports whether somebody may answer, and where, if it is not here. A second person
+// is another than the one who sits at the session.
+func (s *Calls) attended(ctx context.Context, second bool) (attended bool, where string) {
+	if !s.p.Unattended || !second && s.approver != nil || second && (gate.Sits(s.approver) || gate.Sits(s.p.Approver)) {
+		return true, ""
+	}
+	if s.p.Present != nil {
+		where = s.p.Present(ctx)
+	}
+	return where != "", where
 }

@@ -30,6 +30,13 @@ func (h *hub) events(w http.ResponseWriter, r *http.Request) {
 		h.fail(w, err)
 		return
 	}
+	if caller.IdentityOf(r.Context()).May(caller.Approve) {
+		leave, err := h.door.Enter("the page at " + r.Host)
+		if err != nil {
+			h.log.Warn("telling other processes that somebody may answer", "err", err)
+		}
+		defer leave()
+	}
 	setHeaders(w)
 	out := http.NewResponseController(w)
 	if err := out.SetReadDeadline(time.Time{}); err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/agentworker/worker/frontdoor/internal/caller"
 	"github.com/agentworker/worker/session/index"
 	"github.com/agentworker/worker/session/live"
+	"github.com/agentworker/worker/session/presence"
 	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/session/store"
 )
@@ -36,6 +37,7 @@ type hub struct {
 	sessions *store.Store
 	bus      *eventbus.Bus
 	level    func(id string) (event.Budget, bool) // nil means it is not known
+	door     *presence.Door                       // those who may answer
 
 	mu       sync.Mutex
 	closed   bool
@@ -50,7 +52,7 @@ type hub struct {
 }
 
 func newHub(out answers, sessions *store.Store, bus *eventbus.Bus, level func(string) (event.Budget, bool)) *hub {
-	return &hub{answers: out, sessions: sessions, bus: bus, level: level, epoch: uint64(time.Now().UnixMilli())}
+	return &hub{answers: out, sessions: sessions, bus: bus, level: level, door: presence.NewDoor(bus), epoch: uint64(time.Now().UnixMilli())}
 }
 
 // close ends what runs, and waits for it.

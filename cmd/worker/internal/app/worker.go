@@ -21,6 +21,7 @@ import (
 	"github.com/agentworker/worker/session/audit"
 	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/lease"
+	"github.com/agentworker/worker/session/presence"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/control"
 	"github.com/agentworker/worker/taskt/memory"
@@ -153,6 +154,7 @@ func (a *Worker) openSessions(ctx context.Context, above *policy.Store, who atte
 		Own:        own,
 		Approver:   who.approver,
 		Unattended: !who.serves && p.Settings.ApprovalTimeout == 0,
+		Present:    a.present(),
 		Alone:      !who.serves && !gate.Asks(who.approver),
 		Audit:      a.Audit,
 		Prices:     a.prices,
@@ -174,6 +176,15 @@ func (a *Worker) openSessions(ctx context.Context, above *policy.Store, who atte
 		Logger: p.Logger(),
 	})
 	return err
+}
+
+// present returns what finds somebody at another process of the workspace; nil means that
+// nobody is waited for.
+func (a *Worker) present() func(context.Context) string {
+	if a.program.Pipeline {
+		return nil
+	}
+	return func(ctx context.Context) string { return presence.Find(ctx, a.Bus) }
 }
 
 // openTasks opens the task tool.

@@ -107,13 +107,13 @@ func (p *Progress) event(at, now time.Time, agent, session string, ev event.Even
 		line(fmt.Sprintf("step %d  %s  %s  %s", call.Step, call.Summary(), p.outcome(ev), ms(ev.DurationMs)))
 	case event.ToolApprovalRequired:
 		if ev.SecondPerson {
-			line(fmt.Sprintf("waits for the approval of a second person, %s: %s", ev.ApprovalID, ev.Summary()))
+			line(fmt.Sprintf("waits for the approval of a second person%s, %s: %s", place(ev.Where), ev.ApprovalID, ev.Summary()))
 			return
 		}
 		if p.Answered {
 			return
 		}
-		line(fmt.Sprintf("waits for 'worker approvals approve %s': %s", ev.ApprovalID, ev.Summary()))
+		line(fmt.Sprintf("waits for an answer%s, or 'worker approvals approve %s': %s", place(ev.Where), ev.ApprovalID, ev.Summary()))
 	case event.Todo:
 		if p := record.ProgressOf(ev); p != nil {
 			line("todo  " + p.String())
@@ -195,4 +195,12 @@ func ms(n int64) string {
 		return fmt.Sprintf("%dms", n)
 	}
 	return fmt.Sprintf("%.1fs", float64(n)/1000)
+}
+
+// place returns the place of those who may answer, for a sentence.
+func place(where string) string {
+	if where == "" {
+		return ""
+	}
+	return " at " + termtext.Printable(where)
 }

@@ -91,7 +91,7 @@ func endedBy(ctx context.Context, err error) (record.Status, error) {
 // waited for.
 func (p commands) taskApprover(opts runOptions) gate.Approver {
 	if opts.ci.On && !opts.yes {
-		p.Settings.ApprovalTimeout = 0
+		p.Settings.ApprovalTimeout, p.Pipeline = 0, true
 		return nil
 	}
 	return p.approver(opts.yes)
