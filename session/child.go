@@ -169,7 +169,7 @@ func (c *Child) turnOver() {
 // finish ends the child once its turn is over.
 func (c *Child) finish(ctx context.Context, out *Outcome, background bool) {
 	c.task.Ending(ctx, out)
-	if err := c.End(out.Status, out.Err); err != nil {
+	if err := c.End(out.Status, out.Err); err != nil && !c.log.HandedOver() {
 		c.p.Log.Error("ending a session", "session", c.id, "err", err)
 		if out.Err == nil { // the answer must not be handed out with events missing
 			*out = Outcome{Status: record.Failed, Err: err}

@@ -64,6 +64,9 @@ func (t *turn) loop() (text string, err error) {
 // step asks the model for an answer, and does what follows from it. over says that the turn has
 // ended. What people have seen of an answer that was cut off stays in the conversation.
 func (t *turn) step(step int, a *answer) (text string, over bool, err error) {
+	if err := t.hold(); err != nil {
+		return "", false, err
+	}
 	messages, ctx, end := t.s.inbox.BeginStep(t.context(), a.final)
 	defer end()
 	t.read(messages)

@@ -2,6 +2,7 @@ package session
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
@@ -20,6 +21,7 @@ type process struct {
 	paths    permission.Workspace
 	totals   totals
 	recovery *recoverer
+	holding  atomic.Bool     // sessions are about to be handed over: see [Manager.HandOver]
 	forget   func(id string) // called when a session has ended
 }
 

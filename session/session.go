@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/agentworker/worker/eventbus/event"
@@ -53,6 +54,7 @@ type Session struct {
 	allowed  []string              // the tools that it and those below it may have at most; nil means all
 	resident string                // the file before the first prompt, relative to the paths of its calls; empty means none
 	move     func(by string) error // to the background, if a task call waits for it; else nil
+	held     atomic.Bool           // it waits to be handed over: see [Manager.HandOver]
 	done     chan struct{}
 }
 

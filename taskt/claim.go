@@ -35,7 +35,7 @@ var _ recovery.Adopter = (*claimer)(nil)
 func (c *claimer) May(_ context.Context, st *log.State) error {
 	r, s := &st.Record, c.service
 	switch {
-	case r.Takeovers >= s.limits.Takeovers:
+	case r.Takeovers-r.HandOvers >= s.limits.Takeovers:
 		return fmt.Errorf("it may not be taken over more than %d times (--takeovers)", s.limits.Takeovers)
 	case !st.Prompted:
 		return errors.New("it had not begun to work")

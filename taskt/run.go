@@ -53,9 +53,15 @@ func (c *call) start(ctx context.Context, caller *session.Session, stays error) 
 	}
 	r.ctx, r.cancel = context.WithCancelCause(ctx)
 	c.wait.host = &r.host
+	r.left = func() { c.service.awaited.remove(r) }
+	if err := c.service.awaited.add(r); err != nil {
+		r.cancel(nil)
+		return failedRun(ctx, r.agent, err)
+	}
 	go func() {
 		defer r.cancel(nil)
 		defer close(r.done)
+		defer r.left()
 		r.result = c.makeIn(r.ctx, caller)
 		if c.wait.ended != nil {
 			r.result = c.awaitBackground(r.ctx, caller)

@@ -95,6 +95,7 @@ type Service struct {
 
 	slots    *slots.Pool
 	detached detached
+	awaited  awaited
 	hosts    atomic.Pointer[Offer] // of the snapshot that was asked for last
 	log      *slog.Logger
 }
@@ -142,7 +143,13 @@ func (o *Offer) sameAs(other *Offer) bool {
 func (s *Service) Control() *control.Control { return s.control }
 
 // Load returns how busy the service is now.
-func (s *Service) Load() slots.Load { return s.slots.Load() }
+func (s *Service) Load() slots.Load {
+	load := s.slots.Load()
+	if s.Draining() {
+		load.Capacity = 0 // others take the calls
+	}
+	return load
+}
 
 // OpenCalls returns [Limits.OpenCalls] of the service.
 func (s *Service) OpenCalls() int { return s.limits.OpenCalls() }
@@ -197,3 +204,92 @@ func (c cancelled) Error() string { return string(c) }
 
 // Is reports whether target is [context.Canceled].
 func (cancelled) Is(target error) bool { return target == context.Canceled }
+
+// awaited are the calls of hosts whose callers wait for the answer. It is safe for concurrent
+// use.
+type awaited struct {
+	mu     sync.Mutex
+	closed bool
+	runs   map[*Run]bool
+	none   chan struct{} // closed when none is left; nil means nobody waits for that
+}
+
+// add notes a call until it has ended, or is moved to the background. No further calls begin
+// once it is closed.
+func (a *awaited) add(r *Run) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return slots.ErrClosed
+	}
+	if r.background {
+		return nil
+	}
+	if a.runs == nil {
+		a.runs = make(map[*Run]bool)
+	}
+	a.runs[r] = true
+	return nil
+}
+
+// remove notes that nobody waits for a call any more.
+func (a *awaited) remove(r *Run) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.runs, r)
+	if a.none != nil && len(a.runs) == 0 {
+		close(a.none)
+		a.none = nil
+	}
+}
+
+// close lets no further calls begin, and returns a channel that is closed when none is left.
+func (a *awaited) close() <-chan struct{} {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.closed = true
+	none := make(chan struct{})
+	if len(a.runs) == 0 {
+		close(none)
+	} else {
+		a.none = none
+	}
+	return none
+}
+
+// Refuse has no further call of a host begin.
+func (s *Service) Refuse() {
+	s.awaited.mu.Lock()
+	defer s.awaited.mu.Unlock()
+	s.awaited.closed = true
+}
+
+// Draining reports whether no further calls of hosts begin.
+func (s *Service) Draining() bool {
+	s.awaited.mu.Lock()
+	defer s.awaited.mu.Unlock()
+	return s.awaited.closed
+}
+
+// Drain prepares the end of the service: no call of a host begins any more. Until ctx ends it
+// waits for the calls whose callers wait, and for the steps of those in the background. Then
+// the former are cancelled, and the latter left to the next worker that resumes sessions. It
+// returns how many sessions are.
+func (s *Service) Drain(ctx context.Context) (handedOver int) {
+	none := s.awaited.close()
+	select {
+	case <-none:
+	case <-ctx.Done():
+		s.awaited.mu.Lock()
+		for r := range s.awaited.runs {
+			r.cancel(cancelled("the worker has ended"))
+		}
+		s.awaited.mu.Unlock()
+		<-none
+	}
+	if s.limits.Takeovers == 0 {
+		return 0
+	}
+	c := &claimer{service: s}
+	return s.sessions.HandOver(ctx, c.May)
+}

@@ -25,6 +25,7 @@ type host struct {
 	stays   error           // why the child is not moved to the background; nil means it may be
 	opened  chan struct{}   // closed: childID is set
 	childID string
+	left    func()        // nobody waits for the call any more
 	moved   chan struct{} // closed: the child was moved to the background
 }
 
@@ -39,6 +40,7 @@ func (w *wait) open(childID string) {
 // move makes the call return, since its child was moved to the background.
 func (w *wait) move(agent, childID string, byAgent bool) {
 	if w.host != nil {
+		w.host.left()
 		close(w.host.moved)
 	}
 	w.made.Caller.Return(tool.Result{Text: control.XML("task_accepted", agent, accepted(childID, byAgent, true))})

@@ -29,9 +29,14 @@ func execute() int {
 	}
 	// The first signal ends the work in order. A second one kills, since the handler is
 	// removed by then.
-	ctx, stop := signal.NotifyContext(context.Background(), endings()...)
+	signalled, stop := signal.NotifyContext(context.Background(), endings()...)
 	defer stop()
-	context.AfterFunc(ctx, stop)
+	ctx, end := context.WithCancelCause(context.Background())
+	defer end(nil)
+	context.AfterFunc(signalled, func() {
+		stop()
+		end(context.Cause(signalled))
+	})
 
 	out, errs := terminal.Of(os.Stdout, os.Getenv), terminal.Of(os.Stderr, os.Getenv)
 	live := terminal.NewScreen(os.Stderr, errs)

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/frontdoor/httpserver"
 	"github.com/agentworker/worker/frontdoor/natsservice"
+	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/policy"
 )
@@ -31,9 +33,12 @@ func (p *program) serveCommand() *cobra.Command {
 		Short: "Serve HTTP with MCP and a live page, and with --nats a NATS service",
 		Long: `Serves this workspace's agents over HTTP on a loopback address, at /mcp to hosts that
 speak MCP, and with --nats as a NATS micro service, until it is interrupted. It says on
-stderr where it listens and which file holds the token that HTTP callers send. SIGINT or
-SIGTERM ends it in order: no more calls, running ones are cancelled and answered. Exit
-status: 0 after such an end.
+stderr where it listens and which file holds the token that HTTP callers send.
+
+SIGINT or SIGTERM ends it in order. No more calls begin. For up to --drain it waits for
+the calls whose callers wait, which then are cancelled and answered, and for the steps of
+subagents in the background. These go on in the next worker of the workspace that serves,
+within an hour. Exit status: 0 after such an end. A second signal ends it at once.
 
 What the permission rules ask about waits for 'worker approvals', for up to
 --approval-timeout (10m), and is then refused.`,
@@ -52,6 +57,7 @@ What the permission rules ask about waits for 'worker approvals', for up to
 	flags.StringVar(&at.secure, "listen-tls", "", "any address and port for HTTP with TLS, where named tokens alone count")
 	flags.StringVar(&at.cert, "tls-cert", "", "file of the certificate for --listen-tls (PEM, with those between it and the root)")
 	flags.StringVar(&at.key, "tls-key", "", "file of its key (PEM)")
+	flags.DurationVar(&at.drain, "drain", 30*time.Second, "after a signal, how long calls that run may take to end, 0 to 1h")
 	flags.BoolVar(&at.pprof, "pprof", false, "serve profiles of this process below /debug/pprof/, for the token of the state folder")
 	return cmd
 }
@@ -63,6 +69,7 @@ type listening struct {
 	cert   string
 	key    string
 	pprof  bool
+	drain  time.Duration
 }
 
 // tls returns where it listens with TLS; nil means nowhere.
@@ -86,6 +93,9 @@ func (p *program) serve(ctx context.Context, at listening) error {
 	if _, err := at.tls(); err != nil {
 		return err
 	}
+	if at.drain < 0 || at.drain > time.Hour {
+		return cli.Usage(fmt.Errorf("--drain %s: it is between 0 and 1h", at.drain))
+	}
 	doors := []string{policy.DoorHTTP}
 	if at.secure != "" {
 		doors = append(doors, policy.DoorTLS)
@@ -95,7 +105,8 @@ func (p *program) serve(ctx context.Context, at listening) error {
 	}
 	return p.Serve(ctx, true, func(a *app.Worker) error {
 		// The end of one door shuts the others: half a server is none.
-		ctx, shut := context.WithCancel(ctx)
+		signalled := ctx
+		ctx, shut := context.WithCancel(context.WithoutCancel(ctx))
 		defer shut()
 		doors, err := p.openDoors(ctx, a, at)
 		if err != nil {
@@ -103,6 +114,14 @@ func (p *program) serve(ctx context.Context, at listening) error {
 		}
 		errs := make([]error, len(doors))
 		var open sync.WaitGroup
+		open.Go(func() {
+			defer shut()
+			select {
+			case <-signalled.Done():
+				p.drain(a, at.drain)
+			case <-ctx.Done():
+			}
+		})
 		for i, d := range doors {
 			open.Go(func() {
 				defer shut()
@@ -112,6 +131,19 @@ func (p *program) serve(ctx context.Context, at listening) error {
 		open.Wait()
 		return errors.Join(append(errs, err)...)
 	})
+}
+
+// drain ends the calls that run, or hands them over, in so long at most.
+func (p *program) drain(a *app.Worker, limit time.Duration) {
+	a.Tasks.Refuse()
+	if n := a.Tasks.Load().Running; n > 0 && limit > 0 {
+		fmt.Fprintf(p.Stderr, "worker: %s: waiting for up to %s (a second signal ends it at once)\n", termtext.Plural(n, "running subagent"), errtext.Duration(limit))
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	if n := a.Tasks.Drain(ctx); n > 0 {
+		fmt.Fprintf(p.Stderr, "worker: %s in the background: the next 'worker serve' of this workspace goes on with it, within an hour\n", termtext.Plural(n, "subagent"))
+	}
 }
 
 // openDoors starts the front doors and prints their addresses. With an error it returns the

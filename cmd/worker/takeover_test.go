@@ -45,7 +45,7 @@ type servedProcess struct {
 }
 
 // startServing starts one in a folder, with the model of a server.
-func startServing(t *testing.T, dir, model string) *servedProcess {
+func startServing(t *testing.T, dir, model string, args ...string) *servedProcess {
 	t.Helper()
 	path, err := exec.LookPath("worker")
 	if err != nil {
@@ -53,6 +53,7 @@ func startServing(t *testing.T, dir, model string) *servedProcess {
 	}
 	p := &servedProcess{t: t, state: filepath.Join(dir, "state")}
 	p.cmd = exec.Command(path, "serve", "--dir", dir, "--state-dir", p.state, "--listen", "127.0.0.1:0", "--model", "anthropic/claude-haiku-5-5")
+	p.cmd.Args = append(p.cmd.Args, args...)
 	p.cmd.Env = []string{"HOME=" + filepath.Join(dir, "home"), "PATH=" + os.Getenv("PATH"), "ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL=" + model}
 	out, err := p.cmd.StderrPipe()
 	if err == nil {

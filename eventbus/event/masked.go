@@ -31,7 +31,7 @@ func (e ToolApprovalRequired) Masked() (Event, bool) {
 	var m masker
 	e.ToolName, e.Arguments = m.text(e.ToolName), m.noted(e.Arguments, secrets.MaskJSONAsked(e.Arguments))
 	e.Patterns, e.AlwaysPatterns = each(e.Patterns, m.asked), each(e.AlwaysPatterns, m.asked)
-	e.Question = e.Question.masked(&m)
+	e.Question, e.Where = e.Question.masked(&m), m.text(e.Where)
 	return result(&m, e)
 }
 

@@ -27,10 +27,16 @@ type SessionStart struct {
 type SessionResumed struct {
 	Takeover int    `json:"takeover"` // which one of the session, from 1
 	BootID   string `json:"bootId"`   // of the process that goes on
+
+	// HandedOver says that the process before has ended in order: it was not killed.
+	HandedOver bool `json:"handedOver,omitempty"`
 }
 
 // Summary says it in a line, for people.
 func (r SessionResumed) Summary() string {
+	if r.HandedOver {
+		return "its worker has ended, and another one goes on with it"
+	}
 	return fmt.Sprintf("its process had gone: another one goes on with it (takeover %d)", r.Takeover)
 }
 

@@ -48,7 +48,9 @@ type Journal struct {
 	parent *Journal // nil means the session is a root
 	life   *lifetime.Life
 
-	order   sync.Mutex
+	order      sync.Mutex
+	handedOver bool // to the next process that resumes sessions; guarded by mu
+
 	claimed atomic.Bool // another process has ended the session, or resumed it
 
 	mu     sync.Mutex
@@ -102,6 +104,13 @@ func (j *Journal) Root() *Journal {
 		j = j.parent
 	}
 	return j
+}
+
+// Shown returns the status that was published last.
+func (j *Journal) Shown() event.Status {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.shown
 }
 
 // Status publishes what the session does now, unless it did that before.

@@ -13,11 +13,15 @@ import (
 // ClaimedError says that another process has ended or resumed the session, because this process
 // seemed to have died. It is a [record.ErrEnded].
 type ClaimedError struct {
-	SessionID string
-	Status    record.Status // with which it was ended; any other status means that it was resumed
+	SessionID  string
+	Status     record.Status // with which it was ended; any other status means that it was resumed
+	HandedOver bool          // this process ends, and has left it to another
 }
 
 func (e *ClaimedError) Error() string {
+	if e.HandedOver {
+		return fmt.Sprintf("session %s goes on in the next worker, since this one ends", e.SessionID)
+	}
 	what := "is " + string(e.Status) + ": another process has ended it"
 	switch {
 	case e.Status == record.Cancelled:
@@ -30,6 +34,31 @@ func (e *ClaimedError) Error() string {
 
 // Is reports whether target is [record.ErrEnded].
 func (e *ClaimedError) Is(target error) bool { return target == record.ErrEnded }
+
+// HandOver leaves sessions to the next process that resumes sessions: nothing more of them is
+// published, and what runs of them ends. It returns those that had not ended.
+func HandOver(all []*Journal) (left []*Journal) {
+	for _, j := range all { // all of them before any of them ends
+		j.mu.Lock()
+		if !j.record.Closed && !j.claimed.Swap(true) {
+			j.handedOver, j.broken = true, &ClaimedError{SessionID: j.ID, HandedOver: true}
+			left = append(left, j)
+		}
+		j.mu.Unlock()
+	}
+	for _, j := range left {
+		j.life.CancelTurn(j.broken)
+		j.life.End(j.broken)
+	}
+	return left
+}
+
+// HandedOver reports whether the session was handed over.
+func (j *Journal) HandedOver() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.handedOver
+}
 
 // Lost is a session that this process does not run any more, and whose end it does not know
 // to be stored.
@@ -54,7 +83,7 @@ func (l Lost) End() *record.Record {
 // Lose stops a session that another process has ended, as r says: nothing more of it is
 // published. It returns the [ClaimedError].
 func (j *Journal) Lose(r *record.Record) error {
-	err := &ClaimedError{j.ID, r.Status}
+	err := &ClaimedError{SessionID: j.ID, Status: r.Status}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.record.Closed || j.claimed.Swap(true) {

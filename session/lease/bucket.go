@@ -25,6 +25,10 @@ const (
 	// Renewal is how often a process gives a sign.
 	Renewal = 3 * time.Second
 
+	// HandOverTime is how long sessions that were handed over wait for a process that
+	// resumes some. Then any process ends them.
+	HandOverTime = time.Hour
+
 	// Kept is how long a lease that is not renewed stays stored. It tells processes
 	// that start later which process of this machine has ended.
 	Kept = 7 * 24 * time.Hour
@@ -40,6 +44,7 @@ type Lease struct {
 	ProcessStart uint64 `json:"processStart,omitempty"` // distinguishes the process from a later one with its PID; 0 means unknown
 	Resumes      bool   `json:"takesOver,omitempty"`    // it resumes sessions of dead processes
 	NoSessions   bool   `json:"noSessions,omitempty"`   // it only recovers the sessions of others
+	HandsOver    bool   `json:"handsOver,omitempty"`    // it has ended in order, and its sessions wait for a process that resumes some
 	Ended        bool   `json:"ended,omitempty"`        // the process has ended, and could not end all of its sessions
 	ClaimedBy    string `json:"takenBy,omitempty"`      // the boot id of the process that recovers its sessions
 }

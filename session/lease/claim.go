@@ -96,3 +96,10 @@ func (k *Keeper) look(ctx context.Context, bootID string) (l Lease, rev uint64, 
 	}
 	return l, rev, false, nil
 }
+
+// HandedOver reports whether a process has ended in order, and has handed its sessions over.
+// waits says that they still wait for a process that resumes some, and this is none.
+func (k *Keeper) HandedOver(ctx context.Context, bootID string) (handedOver, waits bool, err error) {
+	l, _, _, err := k.look(ctx, bootID)
+	return l.HandsOver, l.HandsOver && !k.opts.Resumes && time.Since(l.RenewedAt) < HandOverTime, err
+}

@@ -67,6 +67,7 @@ type Keeper struct {
 	others view
 	claims map[string]uint64 // revisions of the claims of this process; only Sweep uses it
 
+	handsOver  atomic.Bool // the sessions of this process wait for another one
 	unfinished atomic.Bool // claimed sessions have perhaps not ended, and may be in this process's name
 }
 
@@ -116,8 +117,8 @@ func (k *Keeper) Close(ctx context.Context, left bool) error {
 	}
 	k.closed = true
 	var err error
-	if left || k.unfinished.Load() {
-		k.lease.Ended = true
+	if left || k.unfinished.Load() || k.handsOver.Load() {
+		k.lease.Ended, k.lease.HandsOver, k.lease.RenewedAt = true, k.handsOver.Load(), time.Now().UTC()
 		_, err = k.bucket.update(ctx, k.opts.BootID, k.lease.encode(), k.rev)
 	} else {
 		err = k.bucket.remove(ctx, k.opts.BootID, k.rev)
@@ -133,6 +134,10 @@ func (k *Keeper) Stop() {
 	k.stop()
 	k.tasks.Wait()
 }
+
+// HandOver has the sessions of this process wait, from Close on, for a process that resumes
+// some.
+func (k *Keeper) HandOver() { k.handsOver.Store(true) }
 
 // BootID is the boot id of the process.
 func (k *Keeper) BootID() string { return k.opts.BootID }

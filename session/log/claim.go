@@ -36,6 +36,9 @@ func (st *State) Step() *Step {
 func (f *fold) claimed(ev event.SessionResumed) {
 	r := &f.Record
 	r.Takeovers, r.BootID, r.Stalled = ev.Takeover, ev.BootID, false
+	if ev.HandedOver {
+		r.HandOvers++
+	}
 	f.Fenced = false // the last fence is by the process that has claimed it
 	f.Unsettled.add(f.reserved, 1)
 	f.draft, f.reserved, f.LastStatus, f.at = nil, nil, "", time.Time{}

@@ -48,6 +48,7 @@ type Record struct {
 	Stalled         bool             `json:"stalled,omitempty"`      // it runs, and nothing has happened for a long time
 	Closed          bool             `json:"closed"`                 // its stream has its session_end
 	Takeovers       int              `json:"takeovers,omitempty"`    // how often another process has claimed it
+	HandOvers       int              `json:"handOvers,omitempty"`    // how often the process before had ended in order then
 	Worktree        *Worktree        `json:"worktree,omitempty"`     // nil means it works in the workspace
 	Detached        bool             `json:"detached,omitempty"`     // it continues when its parent ends
 	Cleanup         bool             `json:"cleanup,omitempty"`      // it is deleted after delivery of its result: see the package retention

@@ -17,7 +17,7 @@ import (
 // waiting for them.
 //
 // A session that represents a caller is chosen together with the sessions below it.
-func (rec *Recovery) choose(ctx context.Context, ad Adopter, open []index.Stored, ours func(index.Stored) bool) (chosen []index.Stored, why map[string]error, err error) {
+func (rec *Recovery) choose(ctx context.Context, ad Adopter, open []index.Stored, ours func(index.Stored) bool, handedOver map[string]bool) (chosen []index.Stored, why map[string]error, err error) {
 	byID := make(map[string]bool) // open sessions; true: chosen
 	why = make(map[string]error)
 	background := false
@@ -49,6 +49,9 @@ func (rec *Recovery) choose(ctx context.Context, ad Adopter, open []index.Stored
 		}
 		if !state.Record.Background && !slices.ContainsFunc(waits[o.ParentID], func(c model.ToolCall) bool { return c.ID == state.CallID }) {
 			continue
+		}
+		if handedOver[o.BootID] {
+			state.Record.HandOvers++
 		}
 		if why[o.ID] = ad.May(ctx, state); why[o.ID] != nil || state.Record.Closed || !state.Opened {
 			continue

@@ -36,7 +36,7 @@ type Claimed struct {
 
 // claimAll claims the chosen sessions, parents first, and returns the ones that now belong
 // to this process.
-func (rec *Recovery) claimAll(ctx context.Context, ad Adopter, bootID string, chosen []index.Stored, pending []*approval.Approval) (taken []*Claimed, err error) {
+func (rec *Recovery) claimAll(ctx context.Context, ad Adopter, bootID string, chosen []index.Stored, pending []*approval.Approval, handedOver map[string]bool) (taken []*Claimed, err error) {
 	var errs []error
 	lost := make(map[string]bool)
 	for _, o := range chosen {
@@ -44,7 +44,7 @@ func (rec *Recovery) claimAll(ctx context.Context, ad Adopter, bootID string, ch
 			lost[o.ID] = true
 			continue
 		}
-		t, err := rec.claim(ctx, ad, bootID, o, pending)
+		t, err := rec.claim(ctx, ad, bootID, o, pending, handedOver[o.BootID])
 		if err != nil {
 			lost[o.ID] = true
 			if !errors.Is(err, eventbus.ErrEnded) && !errors.Is(err, index.ErrConflict) { // otherwise its own process, or another one, was first
@@ -58,7 +58,7 @@ func (rec *Recovery) claimAll(ctx context.Context, ad Adopter, bootID string, ch
 }
 
 // claim makes this process the owner of one session.
-func (rec *Recovery) claim(ctx context.Context, ad Adopter, bootID string, o index.Stored, pending []*approval.Approval) (_ *Claimed, err error) {
+func (rec *Recovery) claim(ctx context.Context, ad Adopter, bootID string, o index.Stored, pending []*approval.Approval, handedOver bool) (_ *Claimed, err error) {
 	var state *log.State
 	if state, err = rec.index.State(ctx, o.Path); err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (rec *Recovery) claim(ctx context.Context, ad Adopter, bootID string, o ind
 	if state.Record.Closed {
 		return nil, eventbus.ErrEnded
 	}
-	p, err := rec.bus.TakeOver(ctx, o.Path, state.Fence, event.SessionResumed{Takeover: state.Record.Takeovers + 1, BootID: bootID})
+	p, err := rec.bus.TakeOver(ctx, o.Path, state.Fence, event.SessionResumed{Takeover: state.Record.Takeovers + 1, BootID: bootID, HandedOver: handedOver})
 	if err != nil {
 		return nil, err
 	}
@@ -88,9 +88,11 @@ func (rec *Recovery) claim(ctx context.Context, ad Adopter, bootID string, o ind
 	}
 	if state.Record.Agent != "" {
 		// This claim may be the last one allowed. Then it does not count against itself.
-		state.Record.Takeovers--
-		err := ad.May(ctx, state)
-		state.Record.Takeovers++
+		before := *state
+		if before.Record.Takeovers--; handedOver {
+			before.Record.Takeovers++ // nor does it count at all
+		}
+		err := ad.May(ctx, &before)
 		if err != nil {
 			return nil, cmp.Or(rec.Abandon(ctx, t, err), eventbus.ErrEnded)
 		}

@@ -63,7 +63,8 @@ func (rec *Recovery) RecoverAs(ctx context.Context, by *lease.Keeper, opts Optio
 // returns the open sessions. all says that it lists every one of them.
 func (rec *Recovery) recover(ctx context.Context, by *lease.Keeper, list func(context.Context) ([]index.Stored, error), opts Options, all bool) (ended int, err error) {
 	defer func() { err = errors.Join(err, by.Release(context.WithoutCancel(ctx), all && err == nil)) }()
-	gone := make(map[string]bool) // the processes that we tried to claim; true: claimed
+	gone := make(map[string]bool)       // the processes that we tried to claim; true: claimed
+	handedOver := make(map[string]bool) // those that have ended in order
 	// A process may begin sessions until it exits, and what it has sent may arrive later.
 	// So the sessions that it has left are listed after the claim, and again after the
 	// fences.
@@ -78,9 +79,14 @@ func (rec *Recovery) recover(ctx context.Context, by *lease.Keeper, list func(co
 			if _, known := gone[boot]; known || opts.Leave || boot == by.BootID() {
 				continue
 			}
-			if gone[boot], err = by.Claim(ctx, boot); err != nil {
+			var waits bool
+			if handedOver[boot], waits, err = by.HandedOver(ctx, boot); err == nil && !waits {
+				gone[boot], err = by.Claim(ctx, boot)
+			}
+			if err != nil {
 				return 0, err
 			}
+			gone[boot] = gone[boot] && !waits
 		}
 		if again, err = rec.fence(ctx, open, by.BootID(), func(o index.Stored) bool { return gone[process(o)] }, fenced); err != nil {
 			return 0, err
@@ -112,7 +118,7 @@ func (rec *Recovery) recover(ctx context.Context, by *lease.Keeper, list func(co
 	var chosen []index.Stored
 	var why map[string]error
 	if opts.Adopter != nil {
-		if chosen, why, err = rec.choose(ctx, opts.Adopter, open, func(o index.Stored) bool { return gone[process(o)] }); err != nil {
+		if chosen, why, err = rec.choose(ctx, opts.Adopter, open, func(o index.Stored) bool { return gone[process(o)] }, handedOver); err != nil {
 			return 0, err
 		}
 	}
@@ -121,7 +127,7 @@ func (rec *Recovery) recover(ctx context.Context, by *lease.Keeper, list func(co
 	if len(chosen) == 0 {
 		return ended, err
 	}
-	taken, failed := rec.claimAll(ctx, opts.Adopter, by.BootID(), chosen, pending)
+	taken, failed := rec.claimAll(ctx, opts.Adopter, by.BootID(), chosen, pending, handedOver)
 	if len(taken) > 0 {
 		opts.Adopter.Adopt(ctx, taken)
 	}

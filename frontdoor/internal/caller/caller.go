@@ -50,7 +50,7 @@ func (p *Pool) Close() {
 func (p *Pool) Closed() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.closed
+	return p.closed || p.tasks.Draining()
 }
 
 // Call is one call: Open its session, Run it, and when its caller has the
@@ -71,7 +71,7 @@ func (p *Pool) Begin(ctx context.Context) (*Call, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
-	case p.closed:
+	case p.closed || p.tasks.Draining():
 		return nil, ErrClosed
 	case p.free == 0:
 		return nil, ErrBusy
@@ -174,7 +174,7 @@ func (c *Call) Wait(in taskt.Input) (result *taskt.Result, finish func()) {
 
 // end ends the root session of a call.
 func (c *Call) end(result *taskt.Result) *taskt.Result {
-	if err := c.root.End(result.Status, result.Err); err != nil {
+	if err := c.root.End(result.Status, result.Err); err != nil && !c.root.HandedOver() {
 		c.pool.log.Error("ending a caller's session", "session", c.root.ID(), "err", err)
 		if result.Err == nil { // no answer is handed out with events missing
 			result.Status, result.Text, result.Err = record.Failed, err.Error(), err

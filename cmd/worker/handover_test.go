@@ -1,0 +1,172 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// ends returns the rest of what the process prints, once it has ended with a status.
+func (p *servedProcess) ends(status int) string {
+	p.t.Helper()
+	var b strings.Builder
+	for p.lines.Scan() {
+		b.WriteString(p.lines.Text() + "\n")
+	}
+	_ = p.cmd.Wait()
+	if got := p.cmd.ProcessState.ExitCode(); got != status {
+		p.t.Errorf("exit status %d, want %d:\n%s", got, status, b.String())
+	}
+	return b.String()
+}
+
+// until reads what the process prints, up to a line with a text.
+func (p *servedProcess) until(text string) {
+	p.t.Helper()
+	for p.lines.Scan() {
+		if strings.Contains(p.lines.Text(), text) {
+			return
+		}
+	}
+	p.t.Fatalf("it has ended without %q", text)
+}
+
+func (p *servedProcess) signal(s os.Signal) {
+	p.t.Helper()
+	if err := p.cmd.Process.Signal(s); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// TestHandOver: a worker that is told to end lets the call end that is waited for, takes no
+// other, lets the command of a subagent in the background end, and leaves the subagent to the
+// next worker. That does not count as a takeover, so it can be repeated. Commands that look at
+// sessions meanwhile do not end them.
+func TestHandOver(t *testing.T) {
+	t.Parallel()
+	shell := func(command string) string {
+		return `{"match": {"user": "Work"}, "toolCalls": [{"name": "shell_exec", "arguments": {"command": "` + command + `"}}]}` + "\n"
+	}
+	wait := func(name string) string {
+		return "touch " + name + ".began; until test -e " + name + "; do sleep 0.05; done"
+	}
+	model := startModel(t, shell(wait("one"))+shell(wait("two"))+shell("touch three.began")+`{"match": {"user": "Work"}, "text": "All of it is done."}`+"\n"+
+		`{"match": {"user": "Answer"}, "toolCalls": [{"name": "shell_exec", "arguments": {"command": "`+wait("awaited")+`"}}]}`+"\n"+`{"match": {"user": "Answer"}, "text": "Here it is."}`)
+	dir := t.TempDir()
+	start := func() *servedProcess {
+		p := startServing(t, dir, model.URL, "--allow", "shell_exec:*", "--drain", "1m")
+		p.listens()
+		return p
+	}
+	exists := func(name string) { awaitFile(t, filepath.Join(dir, name)) }
+	put := func(name string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first := start()
+	var accepted struct{ SessionID string }
+	answer := first.post("/v1/tasks", `{"description":"d","prompt":"Work","agentType":"general","background":true}`)
+	if err := json.Unmarshal([]byte(answer), &accepted); err != nil || accepted.SessionID == "" {
+		t.Fatalf("%s, %v", answer, err)
+	}
+	exists("one.began")
+	awaited := callInBackground(first, `{"description":"d","prompt":"Answer","agentType":"general"}`)
+	exists("awaited.began")
+	first.signal(syscall.SIGTERM)
+	first.until("waiting for up to 1m")
+	if got := first.post("/v1/tasks", `{"description":"d","prompt":"More","agentType":"general"}`); !strings.Contains(got, "shutting_down") {
+		t.Errorf("a call while it ends: %s", got)
+	}
+	put("awaited")
+	if got := <-awaited; !strings.Contains(got, "Here it is.") {
+		t.Errorf("the call that was waited for: %s", got)
+	}
+	put("one")
+	if said := first.ends(0); !strings.Contains(said, "1 subagent in the background: the next 'worker serve'") {
+		t.Errorf("it says:\n%s", said)
+	}
+	if got := first.command("sessions", "list", "--all"); strings.Contains(got, "interrupted") {
+		t.Errorf("a list has ended what waits for the next worker:\n%s", got)
+	}
+
+	second := start()
+	exists("two.began")
+	second.signal(syscall.SIGTERM)
+	second.until("waiting for up to 1m")
+	put("two")
+	second.ends(0)
+	third := start()
+	if got := third.post("/v1/tasks/wait", `{"sessionId":"`+accepted.SessionID+`"}`); !strings.Contains(got, "All of it is done.") {
+		t.Errorf("it does not go on: %s", got)
+	}
+	if shown := third.command("sessions", "show", accepted.SessionID, "--json"); !strings.Contains(shown, `"takeovers": 2`) || !strings.Contains(shown, `"handOvers": 2`) {
+		t.Errorf("it was handed over twice: %s", shown)
+	}
+	third.signal(syscall.SIGTERM)
+	third.ends(0)
+}
+
+// command returns what a command prints about the workspace.
+func (p *servedProcess) command(args ...string) string {
+	p.t.Helper()
+	cmd := exec.Command(p.cmd.Path, append(args, "--dir", filepath.Dir(p.state), "--state-dir", p.state)...)
+	cmd.Env = p.cmd.Env
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		p.t.Errorf("%v: %v: %s", args, err, out)
+	}
+	return string(out)
+}
+
+// awaitFile returns once there is a file.
+func awaitFile(t *testing.T, path string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for {
+		if _, err := os.Stat(path); err == nil {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("there is no %s", path)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// callInBackground makes a call of a task in the background of the test.
+func callInBackground(p *servedProcess, body string) chan string {
+	answered := make(chan string, 1)
+	go func() { answered <- p.post("/v1/tasks", body) }()
+	return answered
+}
+
+// TestSecondSignal: a second signal ends a worker at once, which waits for a call.
+func TestSecondSignal(t *testing.T) {
+	t.Parallel()
+	model := startModel(t, `{"match": {"user": "Stay"}, "text": "I", "hang": true}`)
+	dir := t.TempDir()
+	p := startServing(t, dir, model.URL, "--drain", "1h")
+	p.listens()
+	p.post("/v1/tasks", `{"description":"d","prompt":"Stay","agentType":"explore","background":true}`)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := model.Await(ctx, 1); err != nil {
+		t.Fatal(err)
+	}
+	p.signal(os.Interrupt)
+	p.until("waiting for up to 1h")
+	p.signal(os.Interrupt)
+	p.ends(-1)
+}
