@@ -118,8 +118,8 @@ type ToolResult struct {
 	IsError    bool   `json:"isError,omitempty"`
 }
 
-// Part is one piece of a streamed answer: [Retry], [TextDelta],
-// [ReasoningDelta], [Reasoning], [ToolCall], [Usage] or [Stop].
+// Part is one piece of a streamed answer: [Retry], [TextDelta], [TextWasReasoning],
+// [ReasoningDelta], [Reasoning], [ToolCallDelta], [ToolCall], [Usage] or [Stop].
 type Part interface{ part() }
 
 // Retry tells, before anything of the answer, that the call is made again. It
@@ -135,8 +135,14 @@ type Retry struct {
 // never empty, and whole UTF-8 characters.
 type TextDelta struct{ Text string }
 
+// TextWasReasoning tells that all text of the answer so far was the model's thinking.
+type TextWasReasoning struct{}
+
 // ReasoningDelta is the next piece of the model's thinking, for display.
 type ReasoningDelta struct{ Text string }
+
+// ToolCallDelta tells that more of a tool call has come, which is not complete yet.
+type ToolCallDelta struct{}
 
 // ToolCall is a tool call of the model, yielded once, when its arguments have
 // arrived in full.
@@ -186,10 +192,12 @@ const (
 	StopRefusal   StopReason = "refusal"    // the provider's safety filter
 )
 
-func (Retry) part()          {}
-func (TextDelta) part()      {}
-func (ReasoningDelta) part() {}
-func (Reasoning) part()      {} // a finished block, which the message keeps
-func (ToolCall) part()       {}
-func (Usage) part()          {}
-func (Stop) part()           {}
+func (Retry) part()            {}
+func (TextDelta) part()        {}
+func (TextWasReasoning) part() {}
+func (ReasoningDelta) part()   {}
+func (Reasoning) part()        {} // a finished block, which the message keeps
+func (ToolCallDelta) part()    {}
+func (ToolCall) part()         {}
+func (Usage) part()            {}
+func (Stop) part()             {}

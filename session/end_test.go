@@ -61,6 +61,7 @@ func TestEnds(t *testing.T) {
 		{name: "a model error", model: turns{fail(&model.Error{Model: "m", Kind: model.ErrRateLimited, Message: "slow down", Status: 429})}, status: record.Failed, text: "slow down", code: "model_rate_limited"},
 		{name: "no stop", model: turns{parts(model.TextDelta{Text: "x"})}, status: record.Failed, text: "without a stop reason", code: "model_protocol"},
 		{name: "no answer", model: turns{parts(model.Stop{Reason: model.StopEnd})}, status: record.Failed, text: "without an answer", code: "failed"},
+		{name: "text that was reasoning", model: turns{parts(model.TextDelta{Text: "h"}, model.TextDelta{Text: "m"}, model.TextWasReasoning{}, model.TextDelta{Text: "so"}, model.Stop{Reason: model.StopEnd})}, status: record.Completed, text: "so", reason: event.StopAnswered},
 		{name: "a refusal", model: turns{parts(model.TextDelta{Text: "no."}, model.Stop{Reason: model.StopRefusal})}, status: record.Failed, text: "refused to answer: no.", code: "failed"},
 		{name: "an answer cut off", model: turns{parts(model.TextDelta{Text: "so"}, model.Stop{Reason: model.StopMaxTokens})}, status: record.Completed, text: "so\n\n[The answer was cut off here", reason: event.StopLength},
 		{name: "the model call's limit", modelCall: 50 * time.Millisecond, model: turns{hang}, status: record.Failed, text: "nothing came of the answer for 50ms", code: "model_timeout"},
@@ -80,7 +81,7 @@ func TestEnds(t *testing.T) {
 			if out.Err != nil {
 				got = out.Err.Error()
 			}
-			if out.Status != tt.status || !strings.Contains(got, tt.text) {
+			if out.Status != tt.status || !strings.Contains(got, tt.text) || strings.HasPrefix(got, "hm") {
 				t.Errorf("%s: %q, want %s: %q", out.Status, got, tt.status, tt.text)
 			}
 			code := ""

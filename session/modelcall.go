@@ -242,6 +242,8 @@ func (c *modelCall) receive(part model.Part, a *answer) {
 		if ev, ok := a.shown.Text(a.id, part.Text); ok {
 			s.log.Publish(ev)
 		}
+	case model.TextWasReasoning:
+		c.think(a)
 	case model.ReasoningDelta:
 		if ev, ok := a.shown.Reasoning(a.id, part.Text); ok {
 			s.log.Publish(ev)
@@ -255,6 +257,17 @@ func (c *modelCall) receive(part model.Part, a *answer) {
 		a.usage = s.p.models.Priced(s.agent.model, part)
 	case model.Stop:
 		a.stop = part.Reason
+	}
+}
+
+// think makes what was shown of an answer the model's thinking, in another message.
+func (c *modelCall) think(a *answer) {
+	text := a.text.String()
+	a.shown.End(a.id, c.s.log.Publish)
+	c.drop(a, event.Retry{Reason: event.RetryReasoning})
+	*a = answer{id: record.NewID("msg"), final: a.final, message: a.message}
+	if ev, ok := a.shown.Reasoning(a.id, text); ok {
+		c.s.log.Publish(ev)
 	}
 }
 

@@ -66,6 +66,10 @@ type Retry struct {
 	DelayMs int64  `json:"delayMs"` // from this event to the next try; 0 means a few seconds at most
 }
 
+// RetryReasoning is the reason of a [ModelRetry] without another try: what was shown as text was the
+// model's thinking, and comes again as that.
+const RetryReasoning = "reasoning"
+
 // ModelRetry reports that an answer of the model broke off or failed, and begins anew. What was
 // shown of its message does not count any more: the next try is another message.
 type ModelRetry struct {

@@ -28,12 +28,18 @@ func (r Retry) SummaryAfter(age time.Duration) string {
 	if left := r.delay() - age; left > 0 {
 		return fmt.Sprintf("%s, next try in %d s, %d of %d", r.why(), seconds(left), r.Try, r.Tries)
 	}
+	if r.Tries == 0 {
+		return r.why()
+	}
 	return fmt.Sprintf("%s, try %d of %d", r.why(), r.Try, r.Tries)
 }
 
 func (r Retry) why() string {
-	if r.Reason == "unavailable" {
+	switch r.Reason {
+	case "unavailable":
 		return "no answer"
+	case RetryReasoning:
+		return "the text so far was the model's thinking"
 	}
 	return strings.ReplaceAll(termtext.OneLine(r.Reason, 40), "_", " ")
 }

@@ -1,6 +1,7 @@
 package anthropicmodel
 
 import (
+	"cmp"
 	"crypto/rand"
 	"maps"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"github.com/anthropics/anthropic-sdk-go"
 
 	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/model/internal/endpoint"
 )
 
 // answer puts the events of a streamed answer together.
@@ -29,6 +31,7 @@ type block struct {
 	thinking  strings.Builder
 	signature string
 	data      string // redacted_thinking
+	thoughts  endpoint.Thoughts
 }
 
 // add takes an event and returns the parts that it completes. Unknown events,
@@ -49,7 +52,7 @@ func (a *answer) add(event anthropic.MessageStreamEventUnion) []model.Part {
 	case "content_block_stop":
 		return a.end(event.Index)
 	case "message_delta":
-		a.stop = event.Delta.StopReason
+		a.stop = cmp.Or(event.Delta.StopReason, a.stop)
 		usage := event.Usage
 		a.count(usage.InputTokens, usage.CacheReadInputTokens, usage.CacheCreationInputTokens, usage.OutputTokens)
 	case "message_stop":
@@ -78,6 +81,10 @@ func (a *answer) count(input, read, written, output int64) {
 }
 
 func (a *answer) begin(index int64, start anthropic.ContentBlockStartEventContentBlockUnion) []model.Part {
+	if known := a.blocks[index]; known != nil && known.kind == start.Type && known.kind != "tool_use" {
+		known.signature += start.Signature
+		return known.add(anthropic.MessageStreamEventUnionDelta{Type: known.kind + "_delta", Text: start.Text, Thinking: start.Thinking}) // it begins again
+	}
 	b := &block{
 		kind: start.Type, id: start.ID, name: start.Name, input: start.JSON.Input.Raw(),
 		signature: start.Signature, data: start.Data,
@@ -85,7 +92,7 @@ func (a *answer) begin(index int64, start anthropic.ContentBlockStartEventConten
 	a.open(index, b)
 	switch b.kind {
 	case "text":
-		return text(start.Text)
+		return b.say(start.Text)
 	case "thinking":
 		return b.think(start.Thinking)
 	}
@@ -109,23 +116,32 @@ func (a *answer) open(index int64, b *block) *block {
 func (b *block) add(delta anthropic.MessageStreamEventUnionDelta) []model.Part {
 	switch delta.Type {
 	case "text_delta":
-		return text(delta.Text)
+		return b.say(delta.Text)
 	case "thinking_delta":
 		return b.think(delta.Thinking)
 	case "signature_delta":
 		b.signature += delta.Signature
 	case "input_json_delta":
 		b.arguments.WriteString(delta.PartialJSON)
+		return []model.Part{model.ToolCallDelta{}}
 	}
 	return nil
 }
 
-// text returns the part for a piece of text.
-func text(piece string) []model.Part {
-	if piece == "" {
-		return nil
+// say takes a piece of text. Models of others may think in it.
+func (b *block) say(piece string) []model.Part { return b.said(b.thoughts.Add(valid(piece))) }
+
+// said keeps what the parts of a text say that the model thinks.
+func (b *block) said(parts []model.Part) []model.Part {
+	for _, part := range parts {
+		switch part := part.(type) {
+		case model.TextWasReasoning:
+			b.thinking.WriteString(b.thoughts.Given())
+		case model.ReasoningDelta:
+			b.thinking.WriteString(part.Text)
+		}
 	}
-	return []model.Part{model.TextDelta{Text: valid(piece)}}
+	return parts
 }
 
 // think takes a piece of thinking.
@@ -148,14 +164,16 @@ func (a *answer) end(index int64) []model.Part {
 	}
 	delete(a.blocks, index)
 	switch b.kind {
-	case "thinking":
-		return []model.Part{model.Reasoning{Text: b.thinking.String(), Signature: b.signature}}
 	case "redacted_thinking":
 		return []model.Part{model.Reasoning{Redacted: b.data}}
 	case "tool_use":
 		return []model.Part{a.call(b)}
 	}
-	return nil
+	parts := b.said(b.thoughts.End())
+	if b.thinking.Len() > 0 || b.signature != "" {
+		parts = append(parts, model.Reasoning{Text: b.thinking.String(), Signature: b.signature})
+	}
+	return parts
 }
 
 // call returns the tool call that a block is. It makes up an id that is missing

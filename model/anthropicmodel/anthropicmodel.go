@@ -150,7 +150,7 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 				}
 				break
 			}
-			if event.Type == "error" || events.Event().Type == "error" {
+			if event.Type == "error" || event.Type == "" && bytes.Contains(data, []byte(`"error"`)) || events.Event().Type == "error" {
 				yield(nil, m.sent(data))
 				return
 			}

@@ -83,7 +83,7 @@ func content(msg model.Message) []anthropic.ContentBlockParamUnion {
 		switch {
 		case r.Redacted != "":
 			blocks = append(blocks, anthropic.NewRedactedThinkingBlock(r.Redacted))
-		case r.Signature != "": // without one it is not the API's, which would refuse it
+		case r.Signature != "" && (r.Text != "" || !strings.HasPrefix(r.Signature, `{"`)): // else it is not the API's, which would refuse it
 			blocks = append(blocks, anthropic.NewThinkingBlock(r.Signature, r.Text))
 		}
 	}

@@ -69,6 +69,10 @@ func Collect(stream iter.Seq2[model.Part, error]) (Answer, error) {
 				rule("the text %q is empty or no UTF-8", part.Text)
 			}
 			text.WriteString(part.Text)
+		case model.TextWasReasoning:
+			reasoning.WriteString(text.String())
+			text.Reset()
+		case model.ToolCallDelta:
 		case model.ReasoningDelta:
 			if part.Text == "" || !utf8.ValidString(part.Text) {
 				rule("the reasoning %q is empty or no UTF-8", part.Text)

@@ -2,8 +2,10 @@ package openaimodel
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/model/internal/endpoint"
@@ -16,10 +18,13 @@ type chunk struct {
 	Choices []struct {
 		Index        number
 		Delta        delta
-		Message      delta // of an answer that comes whole
-		FinishReason text  `json:"finish_reason"`
+		Message      delta  // of an answer that comes whole
+		FinishReason text   `json:"finish_reason"`
+		Native       text   `json:"native_finish_reason"` // of the provider behind OpenRouter
+		Usage        *usage // Moonshot has it here
 	}
 	Usage *usage
+	Groq  struct{ Usage *usage } `json:"x_groq"`
 	Error json.RawMessage
 }
 
@@ -31,6 +36,7 @@ type usage struct {
 		CacheWriteTokens number `json:"cache_write_tokens"`
 	} `json:"prompt_tokens_details"`
 	CacheHitTokens number `json:"prompt_cache_hit_tokens"` // DeepSeek's name for it
+	CachedTokens   number `json:"cached_tokens"`           // Moonshot's
 }
 
 // UnmarshalJSON implements [json.Unmarshaler]: counts of another form are not known.
@@ -40,12 +46,40 @@ func (u *usage) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// delta is a piece of the answer. Servers have many names for what a model thinks.
 type delta struct {
-	Content          content
-	Refusal          text
+	Content   content
+	Refusal   text
+	ToolCalls callDeltas `json:"tool_calls"`
+	// FunctionCall is the API's tool call of old.
+	FunctionCall *functionDelta `json:"function_call"`
+
 	ReasoningContent content `json:"reasoning_content"`
 	Reasoning        content
-	ToolCalls        callDeltas `json:"tool_calls"`
+	ReasoningText    content `json:"reasoning_text"`
+	Thinking         content
+	ThinkingContent  content `json:"thinking_content"`
+	Thought          content
+
+	Details raws   `json:"reasoning_details"` // OpenRouter
+	Opaque  string `json:"reasoning_opaque"`  // Copilot
+}
+
+// thoughts returns what a model thinks in a delta. Some servers say it under several names.
+func (d *delta) thoughts() string {
+	for _, c := range []content{d.ReasoningContent, d.Reasoning, d.ReasoningText, d.Thinking, d.ThinkingContent, d.Thought} {
+		if said := c.text + c.thought; said != "" {
+			return said
+		}
+	}
+	var said string
+	for _, raw := range d.Details {
+		var detail struct{ Text, Summary text }
+		if json.Unmarshal(raw, &detail) == nil {
+			said += string(detail.Text + detail.Summary)
+		}
+	}
+	return said
 }
 
 // answer puts the chunks of a streamed answer together.
@@ -53,15 +87,18 @@ type answer struct {
 	finish    string // the finish reason; empty until it has come
 	done      bool   // nothing more is to come that counts
 	refused   bool
-	said      bool // it has text
+	said      bool   // it has text
+	gaveUp    string // the server, and why
+	text      endpoint.Thoughts
 	reasoning bytes.Buffer
 	calls     calls
+	sealed    sealed
 	usage     *model.Usage
 }
 
 // add takes the data of an event and returns the parts in it. What begins like no JSON object keeps
 // the connection alive.
-func (a *answer) add(data []byte) ([]model.Part, error) {
+func (a *answer) add(event string, data []byte) ([]model.Part, error) {
 	data = bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(data), []byte(endpoint.BOM)))
 	if bytes.Equal(data, []byte("[DONE]")) {
 		a.done = true
@@ -80,53 +117,72 @@ func (a *answer) add(data []byte) ([]model.Part, error) {
 	if says(c.Error) {
 		return nil, sentError(c.Error)
 	}
-	if c.Object == "error" { // vLLM, instead of a chunk
+	if c.Object == "error" || event == "error" && c.Choices == nil { // vLLM, llama.cpp: instead of a chunk
 		return nil, sentError(data)
 	}
 	var parts []model.Part
+	counts := cmp.Or(c.Usage, c.Groq.Usage)
 	for _, choice := range c.Choices {
 		if choice.Index != 0 {
 			continue // only one was asked for
 		}
-		parts = append(parts, a.addDelta(choice.Delta)...)
+		parts = append(parts, a.addDelta(&choice.Delta)...)
 		if len(parts) == 0 && !a.said && a.reasoning.Len() == 0 && len(a.calls.all) == 0 { // else it repeats the deltas
-			parts = a.addDelta(choice.Message)
+			parts = a.addDelta(&choice.Message)
 		}
-		if choice.FinishReason != "" {
-			a.finish = string(choice.FinishReason)
+		if reason := string(choice.FinishReason); reason != "" && reason != "null" {
+			a.finish = reason
 		}
+		if failures[string(choice.Native)] {
+			a.gaveUp = string(choice.Native)
+		}
+		counts = cmp.Or(counts, choice.Usage)
 	}
-	if c.Usage != nil {
-		cached := max(c.Usage.Details.CachedTokens, c.Usage.CacheHitTokens)
+	if counts != nil {
+		cached := max(counts.Details.CachedTokens, counts.CacheHitTokens, counts.CachedTokens)
 		a.usage = &model.Usage{
-			InputTokens: int64(c.Usage.PromptTokens), OutputTokens: int64(c.Usage.CompletionTokens),
-			CacheReadTokens: int64(cached), CacheWriteTokens: int64(c.Usage.Details.CacheWriteTokens),
+			InputTokens: int64(counts.PromptTokens), OutputTokens: int64(counts.CompletionTokens),
+			CacheReadTokens: int64(cached), CacheWriteTokens: int64(counts.Details.CacheWriteTokens),
 		}
 		a.done = a.finish != "" // earlier counts, which some servers send, are not the last
 	}
 	return parts, nil
 }
 
-func (a *answer) addDelta(d delta) []model.Part {
+func (a *answer) addDelta(d *delta) []model.Part {
 	var parts []model.Part
-	thought := d.ReasoningContent.text + d.ReasoningContent.thought
-	if thought == "" {
-		thought = d.Reasoning.text + d.Reasoning.thought // some servers send both
-	}
-	if thought += d.Content.thought; thought != "" {
+	if thought := d.thoughts() + d.Content.thought; thought != "" {
 		a.reasoning.WriteString(thought)
 		parts = append(parts, model.ReasoningDelta{Text: thought})
 	}
+	a.sealed.add(d)
 	if d.Content.text != "" {
 		a.said = true
-		parts = append(parts, model.TextDelta{Text: d.Content.text})
+		parts = append(parts, a.thinkingOf(a.text.Add(d.Content.text))...)
 	}
 	if d.Refusal != "" {
 		a.refused = true
 		parts = append(parts, model.TextDelta{Text: string(d.Refusal)})
 	}
+	if d.FunctionCall != nil {
+		d.ToolCalls = append(d.ToolCalls, callDelta{Function: *d.FunctionCall})
+	}
 	for _, call := range d.ToolCalls {
 		a.calls.add(call)
+		parts = append(parts, model.ToolCallDelta{})
+	}
+	return parts
+}
+
+// thinkingOf keeps what the parts of a text say that the model thinks.
+func (a *answer) thinkingOf(parts []model.Part) []model.Part {
+	for _, part := range parts {
+		switch part := part.(type) {
+		case model.TextWasReasoning:
+			a.reasoning.WriteString(a.text.Given())
+		case model.ReasoningDelta:
+			a.reasoning.WriteString(part.Text)
+		}
 	}
 	return parts
 }
@@ -139,29 +195,49 @@ func (a *answer) whole(broken error) bool {
 
 // end returns the last parts of an answer that is whole.
 func (a *answer) end() ([]model.Part, error) {
-	switch a.finish {
-	case "error", "insufficient_system_resource": // OpenRouter, DeepSeek
-		return nil, &wireError{Kind: model.ErrUnavailable, Text: "the server gave up (" + a.finish + ")"}
+	reason := strings.ToLower(a.finish)
+	if failures[reason] || strings.Contains(reason, "malformed_function_call") {
+		a.gaveUp = a.finish
 	}
-	var parts []model.Part
+	if a.gaveUp != "" {
+		return nil, &wireError{Kind: model.ErrUnavailable, Text: "the server gave up (" + a.gaveUp + ")"}
+	}
+	parts := a.thinkingOf(a.text.End())
 	if a.reasoning.Len() > 0 {
 		parts = append(parts, model.Reasoning{Text: a.reasoning.String()})
 	}
-	calls := a.calls.finish()
+	calls, extras := a.calls.finish()
+	if seal := a.sealed.with(extras); seal != "" {
+		parts = append(parts, model.Reasoning{Signature: seal})
+	}
 	for _, call := range calls {
 		parts = append(parts, call)
 	}
 	if a.usage != nil {
 		parts = append(parts, *a.usage)
 	}
-	return append(parts, model.Stop{Reason: a.reason(len(calls) > 0)}), nil
+	return append(parts, model.Stop{Reason: a.reason(reason, len(calls) > 0)}), nil
 }
 
-func (a *answer) reason(called bool) model.StopReason {
-	switch {
-	case a.finish == "length":
-		return model.StopMaxTokens
-	case a.finish == "content_filter", a.refused:
+// failures are finish reasons that say that the server has failed.
+var failures = map[string]bool{
+	"error": true, "network_error": true, "insufficient_system_resource": true, // OpenRouter, Z.ai, DeepSeek
+}
+
+// stops are finish reasons other than the end of the answer.
+var stops = map[string]model.StopReason{
+	"length": model.StopMaxTokens, "max_tokens": model.StopMaxTokens, "max_output_tokens": model.StopMaxTokens,
+	"model_length": model.StopMaxTokens, "model_context_window_exceeded": model.StopMaxTokens, // Mistral, Z.ai
+
+	"content_filter": model.StopRefusal, "sensitive": model.StopRefusal, "refusal": model.StopRefusal,
+	"safety": model.StopRefusal, "recitation": model.StopRefusal, "prohibited_content": model.StopRefusal,
+}
+
+func (a *answer) reason(finish string, called bool) model.StopReason {
+	switch stop := stops[finish]; {
+	case stop != "":
+		return stop
+	case a.refused:
 		return model.StopRefusal
 	case called: // some servers say stop
 		return model.StopToolCalls

@@ -68,6 +68,15 @@ func (c *callDeltas) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*[]callDelta)(c))
 }
 
+// raws are JSON values as they came.
+type raws []json.RawMessage
+
+// UnmarshalJSON implements [json.Unmarshaler]: what is no list is none of them.
+func (r *raws) UnmarshalJSON(data []byte) error {
+	_ = json.Unmarshal(data, (*[]json.RawMessage)(r))
+	return nil
+}
+
 // says reports whether an error in a chunk is one: some servers send an empty one with each.
 func says(sent json.RawMessage) bool {
 	switch string(bytes.Join(bytes.Fields(sent), nil)) {

@@ -26,6 +26,8 @@
 //     others get them.
 //   - Servers that are not known to take any order of roles get the strict one of chat
 //     templates: see roles.go. [provider.Rows] has what is known of each.
+//   - What Gemini, OpenRouter and Copilot want back with an answer is kept as it came: see
+//     sealed.go.
 //   - Servers that ignore tool_choice may answer with tool calls nevertheless.
 package openaimodel
 
@@ -143,7 +145,7 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 		var got answer
 		var late *time.Timer // ends the reading of an answer that is whole
 		for !got.done && events.Next() {
-			parts, err := got.add(events.Event().Data)
+			parts, err := got.add(events.Event().Type, events.Event().Data)
 			if streamed.CutOff(err) {
 				break
 			}

@@ -32,19 +32,22 @@ type streamOptions struct {
 
 // message is a message of any role.
 type message struct {
-	Role             string     `json:"role"`
-	Content          *string    `json:"content"` // null beside tool calls: DeepSeek wants the field
-	ReasoningContent *string    `json:"reasoning_content,omitempty"`
-	ToolCalls        []toolCall `json:"tool_calls,omitempty"`
-	ToolCallID       *string    `json:"tool_call_id,omitempty"`
+	Role             string            `json:"role"`
+	Content          *string           `json:"content"` // null beside tool calls: DeepSeek wants the field
+	ReasoningContent *string           `json:"reasoning_content,omitempty"`
+	ReasoningDetails []json.RawMessage `json:"reasoning_details,omitempty"`
+	ReasoningOpaque  string            `json:"reasoning_opaque,omitempty"`
+	ToolCalls        []toolCall        `json:"tool_calls,omitempty"`
+	ToolCallID       *string           `json:"tool_call_id,omitempty"`
 
 	beside bool // a text that came with the results of tools, as notes to the model do
 }
 
 type toolCall struct {
-	ID       string       `json:"id"`
-	Type     string       `json:"type"`
-	Function functionCall `json:"function"`
+	ID       string          `json:"id"`
+	Type     string          `json:"type"`
+	Function functionCall    `json:"function"`
+	Extra    json.RawMessage `json:"extra_content,omitempty"`
 }
 
 type functionCall struct {
@@ -90,7 +93,7 @@ func (m *Model) body(req *model.Request) ([]byte, error) {
 	thinks := !m.known.OpenAI && slices.ContainsFunc(req.Messages, func(msg model.Message) bool { return reasoning(msg) != "" })
 	for _, msg := range req.Messages {
 		if msg.Role == model.Assistant {
-			params.Messages = append(params.Messages, assistant(msg, thinks)...)
+			params.Messages = append(params.Messages, m.assistant(msg, thinks)...)
 		} else {
 			params.Messages = append(params.Messages, user(msg)...)
 		}
@@ -124,7 +127,7 @@ func user(msg model.Message) []message {
 // assistant returns the message of one of ours, or none for an empty one, which
 // the API refuses. thinks says that the conversation is one with reasoning:
 // DeepSeek then wants the field beside tool calls even where it is empty.
-func assistant(msg model.Message, thinks bool) []message {
+func (m *Model) assistant(msg model.Message, thinks bool) []message {
 	if msg.Text == "" && len(msg.ToolCalls) == 0 {
 		return nil
 	}
@@ -132,8 +135,20 @@ func assistant(msg model.Message, thinks bool) []message {
 	if msg.Text != "" {
 		out.Content = &msg.Text
 	}
-	for _, call := range msg.ToolCalls {
-		out.ToolCalls = append(out.ToolCalls, toolCall{call.ID, "function", functionCall{model.ToolName(call.Name), arguments(call.Arguments)}})
+	var back sealed
+	if !m.known.OpenAI {
+		back = sealedIn(msg)
+	}
+	out.ReasoningDetails, out.ReasoningOpaque = back.Details, back.Opaque
+	for i, call := range msg.ToolCalls {
+		sent := toolCall{ID: call.ID, Type: "function", Function: functionCall{model.ToolName(call.Name), arguments(call.Arguments)}}
+		switch {
+		case i < len(back.Calls) && says(back.Calls[i]):
+			sent.Extra = back.Calls[i]
+		case i == 0 && m.known.Name == "gemini": // it demands one of the first call
+			sent.Extra = unsigned
+		}
+		out.ToolCalls = append(out.ToolCalls, sent)
 	}
 	thought := reasoning(msg)
 	if thinks && (thought != "" || len(msg.ToolCalls) > 0) {

@@ -38,3 +38,8 @@ func on(server *modeltest.Server) model.Model {
 func client(c modeltest.Client) model.Model {
 	return openaimodel.New("gpt-test", &openaimodel.Options{APIKey: c.Key, BaseURL: c.URL, HTTPClient: c.HTTP, MaxRetries: c.Retries})
 }
+
+// TestForms: what servers and gateways were seen to send.
+func TestForms(t *testing.T) {
+	modeltest.Forms(t, "chat", client)
+}

@@ -136,6 +136,8 @@ func (m *Models) Answer(ctx context.Context, by model.Model, req *model.Request)
 		switch part := part.(type) {
 		case model.TextDelta:
 			text.WriteString(part.Text)
+		case model.TextWasReasoning:
+			text.Reset()
 		case model.Usage:
 			usage = m.Priced(by, part)
 		case model.Stop:

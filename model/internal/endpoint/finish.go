@@ -53,36 +53,75 @@ func Whole(res *http.Response, field string) bool {
 }
 
 // unmarked is a body without a byte order mark. A JSON document has the field name of an event's
-// data before it, and no line ends.
+// data before it, and no line ends. The field "error", which llama.cpp has sent, becomes an event.
 type unmarked struct {
 	io.ReadCloser
-	from *bufio.Reader // nil until the first read
+	from   *bufio.Reader // nil until the first read
+	begins bool          // the next byte begins a line
+	more   string        // comes before the next byte
 }
 
-// Read implements [io.Reader].
+// Read implements [io.Reader]. It returns at most a line.
 func (u *unmarked) Read(p []byte) (int, error) {
 	if u.from == nil {
-		u.from = bufio.NewReader(u.ReadCloser)
-		if head, _ := u.from.Peek(1); len(head) == 1 && head[0] == BOM[0] { // a stream's first byte waits for no other
-			if head, _ := u.from.Peek(len(BOM)); string(head) == BOM {
-				_, _ = u.from.Discard(len(BOM))
-			}
-		}
-		if head, _ := u.from.Peek(1); len(head) == 1 && (head[0] == '{' || head[0] == '[') {
-			data, err := io.ReadAll(io.LimitReader(u.from, maxDocument))
-			if err != nil {
-				return 0, err
-			}
-			data = append([]byte("data: "), bytes.Map(func(r rune) rune {
-				if r == '\n' || r == '\r' {
-					return ' '
-				}
-				return r
-			}, data)...)
-			u.from = bufio.NewReader(bytes.NewReader(data))
+		if err := u.open(); err != nil {
+			return 0, err
 		}
 	}
-	return u.from.Read(p)
+	if u.begins {
+		u.begins = false
+		if head, _ := u.from.Peek(1); len(head) == 1 && head[0] == 'e' {
+			if head, _ := u.from.Peek(len("error:")); string(head) == "error:" {
+				_, _ = u.from.Discard(len("error:"))
+				u.more = "event: error\ndata:"
+			}
+		}
+	}
+	if u.more != "" {
+		n := copy(p, u.more)
+		u.more = u.more[n:]
+		return n, nil
+	}
+	if _, err := u.from.Peek(1); err != nil {
+		return 0, err
+	}
+	line, _ := u.from.Peek(min(u.from.Buffered(), len(p)))
+	if end := bytes.IndexByte(line, '\n'); end >= 0 {
+		line, u.begins = line[:end+1], true
+	}
+	n := copy(p, line)
+	_, _ = u.from.Discard(n)
+	return n, nil
+}
+
+// open reads how the body begins.
+func (u *unmarked) open() error {
+	u.from, u.begins = bufio.NewReader(u.ReadCloser), true
+	if head, _ := u.from.Peek(1); len(head) == 1 && head[0] == BOM[0] { // a stream's first byte waits for no other
+		if head, _ := u.from.Peek(len(BOM)); string(head) == BOM {
+			_, _ = u.from.Discard(len(BOM))
+		}
+	}
+	head, _ := u.from.Peek(1)
+	if len(head) == 0 || head[0] != '{' && head[0] != '[' {
+		return nil
+	}
+	data, err := io.ReadAll(io.LimitReader(u.from, maxDocument))
+	if err != nil {
+		return err
+	}
+	var document json.RawMessage
+	if json.NewDecoder(bytes.NewReader(data)).Decode(&document) == nil { // what is behind it says nothing more
+		data = document
+	}
+	u.more = "data: "
+	u.from = bufio.NewReader(bytes.NewReader(bytes.Map(func(r rune) rune {
+		if r == '\n' || r == '\r' {
+			return ' '
+		}
+		return r
+	}, data)))
+	return nil
 }
 
 // maxDocument bounds an answer that comes as one JSON document, in bytes.

@@ -85,6 +85,8 @@ func (a *Answer) add(part model.Part) {
 	switch part := part.(type) {
 	case model.TextDelta:
 		a.Text += part.Text
+	case model.TextWasReasoning:
+		a.Text = ""
 	case model.Reasoning:
 		a.Reasoning = append(a.Reasoning, part)
 	case model.ToolCall:
