@@ -35,6 +35,9 @@ func (s *Session) End(status record.Status, why error) error {
 		s.log.EndLater(status, why)
 		return err
 	}
+	if total := s.usage.total(); s.parent != nil {
+		s.parent.usage.addBelow(total)
+	}
 	err := s.log.End(status, why, s.calls.Tools.Acts(s.calls.Rules.Agents()))
 	if s.Record().Closed {
 		s.calls.Audit.End(why)

@@ -117,6 +117,9 @@ func (t *turn) conclude(ctx context.Context, a *answer) (text string, over bool,
 	s := t.s
 	if !a.final && a.stop != model.StopRefusal {
 		if more, err := s.inbox.Await(t.context(), func() { s.log.Status(event.StatusIdle) }); more || err != nil {
+			if a.message.Text != "" {
+				t.earlier = append(t.earlier, a.message.Text)
+			}
 			return "", err != nil, err
 		}
 	}

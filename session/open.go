@@ -83,6 +83,9 @@ func (m *Manager) openClaimed(ctx context.Context, spec *Spec) (*Session, error)
 	if !s.caller && s.agent.model.Name() != r.Model {
 		return nil, fmt.Errorf("its model can't be had: %s", strings.Join(append(spec.Warnings, "another one is "+s.agent.model.Name()), "; "))
 	}
+	if s.usage.below, err = m.p.Store.Index.Below(ctx, r.Path); err != nil {
+		return nil, err
+	}
 	s.log.Continue(t.Publisher)
 	s.notes.SetTodo(st.Todo)
 	s.notes.SetPlan(st.Plan)

@@ -86,7 +86,7 @@ func (t *turn) stopClocks() {
 
 // end notes how the turn has ended.
 func (t *turn) end(text string, err error) {
-	t.out = Outcome{Status: record.Completed, Text: text, Stop: t.stop, Reason: event.StopAnswered}
+	t.out = Outcome{Status: record.Completed, Text: text, Earlier: t.earlier, Stop: t.stop, Reason: event.StopAnswered}
 	out := &t.out
 	if err == nil {
 		switch {

@@ -33,6 +33,7 @@ type turn struct {
 
 	corrections int              // answers that were not accepted
 	repairs     int              // answers whose checks failed
+	earlier     []string         // answers that a message came after
 	partial     string           // the model's last text
 	stop        model.StopReason // of its last answer
 	final       bool             // which was the one for which its steps were used up
@@ -126,6 +127,10 @@ type Outcome struct {
 	Status record.Status // Completed, Failed, Cancelled or TimedOut
 	Text   string        // the answer; empty unless Completed
 	Err    error         // why; nil if Completed
+
+	// Earlier are the answers before the last one that a message of a subagent in the
+	// background came after.
+	Earlier []string
 
 	// Partial is the model's last text if the turn has not completed; empty means there is
 	// none.

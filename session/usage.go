@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/agentworker/worker/eventbus/event"
@@ -82,6 +83,27 @@ type usage struct {
 	log    *journal.Journal
 	life   *lifetime.Life
 	ask    AskBudget
+
+	mu    sync.Mutex
+	below record.Total // of the sessions below that have ended
+}
+
+// addBelow counts what a session below, with those below it, has used by its end.
+func (u *usage) addBelow(t record.Total) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.below = u.below.Add(t)
+}
+
+// total notes what the session has used, with those below it.
+func (u *usage) total() (t record.Total) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	_ = u.log.Set(func(r *record.Record) { // one that is not its own any more ends elsewhere
+		t = r.Own().Add(u.below)
+		r.Total = &t
+	})
+	return t
 }
 
 // add counts a model call in the log, the record and the totals.

@@ -105,7 +105,7 @@ func (c *child) Ending(ctx context.Context, out *session.Outcome) {
 
 // Ended implements [session.Task].
 func (c *child) Ended(ctx context.Context, out *session.Outcome, background bool) {
-	r := &Result{Agent: c.req.Agent, SessionID: c.ID(), Record: c.Record(), Status: out.Status, Text: out.Text}
+	r := &Result{Agent: c.req.Agent, SessionID: c.ID(), Record: c.Record(), Status: out.Status, Text: out.Text, Earlier: out.Earlier}
 	r.Duration = r.Record.Duration(time.Now())
 	if out.Err != nil {
 		r.Partial = out.Partial

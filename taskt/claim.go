@@ -286,17 +286,11 @@ func (n *claiming) endWithCalls(s *session.Session) {
 	}
 }
 
-// endOf returns how the root session of a caller ends: interrupted only if one of its subagents
-// is.
+// endOf returns how the root session of a caller ends.
 func (n *claiming) endOf(root *session.Session) (record.Status, error) {
-	below, err := n.service.sessions.Store().Index.Tree(context.Background(), root.Path())
-	if err != nil {
-		return record.Interrupted, err
+	status, err := n.service.sessions.Store().Index.CallerEnd(context.Background(), root.Path())
+	if err == nil && status == record.Interrupted {
+		err = errors.New("its process ended while it ran")
 	}
-	for _, r := range below {
-		if r.ParentID == root.ID() && r.Status == record.Interrupted {
-			return record.Interrupted, errors.New("its process ended while it ran")
-		}
-	}
-	return record.Completed, nil
+	return status, err
 }

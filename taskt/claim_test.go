@@ -98,6 +98,7 @@ func (s setup) checkOver(t *testing.T, bus *eventbus.Bus) (takeovers int) {
 	e, records := s.over(t, bus)
 	checkTold(t, bus, e.sessions.Store(), make(map[string]string))
 	checkBudgets(t, bus, e.sessions.Store())
+	checkTotals(t, e.sessions.Store())
 	checkCalls(t, bus, e.sessions.Store(), records)
 	for _, r := range records {
 		takeovers += r.Takeovers

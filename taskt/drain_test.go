@@ -33,6 +33,7 @@ func TestDrainedTree(t *testing.T) {
 		ok := t.Run(fmt.Sprint(at), func(t *testing.T) {
 			others, records := tree.over(t, tree.bus)
 			checkTold(t, tree.bus, others.sessions.Store(), make(map[string]string))
+			checkTotals(t, others.sessions.Store())
 			for _, r := range records {
 				checkRuns(t, tree.bus, r)
 				if r.Status != record.Completed && !strings.Contains(r.Error, "the worker has ended") || r.Takeovers != r.HandOvers {

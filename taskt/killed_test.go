@@ -179,6 +179,7 @@ func TestKilledTree(t *testing.T) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			checkTold(t, bus, sessions, texts)
 			checkBudgets(t, bus, sessions)
+			checkTotals(t, sessions)
 		})
 		if t.Failed() {
 			return
@@ -282,6 +283,33 @@ func checkTold(t *testing.T, bus *eventbus.Bus, sessions *store.Store, texts map
 		}
 		if told != want {
 			t.Errorf("%s was told %d times of the end of %s (%s), want %d; by a call: %t", r.ParentID, told, r.ID, r.Status, want, known)
+		}
+	}
+}
+
+// checkTotals checks that the total of each session is its own use, with the totals of those
+// right below it. A detached one may have ended after its caller.
+func checkTotals(t *testing.T, sessions *store.Store) {
+	t.Helper()
+	records, err := sessions.Index.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range records {
+		least := r.Own()
+		for _, c := range records {
+			if c.ParentID == r.ID && !c.Detached && c.Total != nil {
+				least = least.Add(*c.Total)
+			}
+		}
+		most := least
+		for _, c := range records {
+			if c.ParentID == r.ID && c.Detached && c.Total != nil {
+				most = most.Add(*c.Total)
+			}
+		}
+		if r.Total == nil || *r.Total != least && *r.Total != most {
+			t.Errorf("the total of %s %s is %+v, want %+v or %+v", r.ID, r.Agent, r.Total, least, most)
 		}
 	}
 }

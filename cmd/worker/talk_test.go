@@ -60,7 +60,7 @@ func TestTalk(t *testing.T) {
 
 	id := newestOf(t, dir, "primary")
 	s = onScreen(t, dir, 80, 24, append(args, "--resume", id)...)
-	s.sees(`It goes on with session ` + id + `\. *\nFrom the other one\.`)
+	s.sees(`It goes on with session ` + id + `\. *\n(?s:.*)> third *\n *\n *From the other one\.`)
 	s.types("fourth" + keyEnter)
 	s.sees(`I remember\. *\n *\n>`)
 	s.types(keyCtrlD)

@@ -73,3 +73,36 @@ func (x *Index) Holders(ctx context.Context, resident, except string) ([]*record
 		}
 	}
 }
+
+// Below returns what the sessions right below one have used that have ended, each with those
+// below it.
+func (x *Index) Below(ctx context.Context, path event.Path) (total record.Total, err error) {
+	tree, err := x.Tree(ctx, path)
+	for _, r := range tree {
+		if len(r.Path) == len(path)+1 && r.Total != nil {
+			total = total.Add(*r.Total)
+		}
+	}
+	return total, err
+}
+
+// CallerEnd returns how the session of a caller that has gone ends: as completed if all subagents
+// right below it have ended, and none was interrupted.
+func (x *Index) CallerEnd(ctx context.Context, path event.Path) (record.Status, error) {
+	tree, err := x.Tree(ctx, path)
+	if err != nil {
+		return record.Interrupted, err
+	}
+	below := 0
+	for _, r := range tree {
+		if len(r.Path) == len(path)+1 && !r.Detached {
+			if below++; r.Status == record.Interrupted || !r.Status.Ended() {
+				return record.Interrupted, nil
+			}
+		}
+	}
+	if below == 0 {
+		return record.Interrupted, nil
+	}
+	return record.Completed, nil
+}

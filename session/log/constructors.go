@@ -19,7 +19,7 @@ func OpenedEntry(r *record.Record, callID string, terms json.RawMessage) Entry {
 
 // EndedEntry returns the entry that comes before a session's session_end.
 func EndedEntry(r *record.Record) Entry {
-	return newEntry(endedKind, endedData{StartedAt: r.StartedAt, EndedAt: r.EndedAt, Error: r.Error, EndedBy: r.EndedBy, Worktree: r.Worktree, Idle: r.Work.Idle, Evidence: r.Work.Evidence})
+	return newEntry(endedKind, endedData{StartedAt: r.StartedAt, EndedAt: r.EndedAt, Error: r.Error, EndedBy: r.EndedBy, Worktree: r.Worktree, Total: r.Total, Idle: r.Work.Idle, Evidence: r.Work.Evidence})
 }
 
 // ResultsID returns the id of the message with the results of another message's calls.

@@ -91,6 +91,7 @@ type endedData struct {
 	Error     string           `json:"error,omitempty"`
 	EndedBy   string           `json:"endedBy,omitempty"`
 	Worktree  *record.Worktree `json:"worktree,omitempty"`
+	Total     *record.Total    `json:"total,omitempty"`
 
 	Idle     bool              `json:"idle,omitempty"` // as [Work] has them
 	Evidence []record.Evidence `json:"evidence,omitempty"`

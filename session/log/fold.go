@@ -154,7 +154,7 @@ func (f *fold) addEntry(e Entry) error {
 		}
 		r.StartedAt, r.EndedAt, r.Error, r.EndedBy = entry.StartedAt, entry.EndedAt, entry.Error, entry.EndedBy
 		r.Worktree = cmp.Or(entry.Worktree, r.Worktree)
-		r.Work.Idle, r.Work.Evidence = entry.Idle, entry.Evidence
+		r.Work.Idle, r.Work.Evidence, r.Total = entry.Idle, entry.Evidence, entry.Total
 		f.over = true
 	}
 	return nil

@@ -39,6 +39,7 @@ type Record struct {
 	Depth           int              `json:"depth"` // 0 means a root
 	Steps           int              `json:"steps"` // model calls
 	Usage           model.Usage      `json:"usage"`
+	Total           *Total           `json:"total,omitempty"` // with all sessions below it, once it has ended
 	CreatedAt       time.Time        `json:"createdAt"`
 	StartedAt       time.Time        `json:"startedAt,omitzero"`
 	EndedAt         time.Time        `json:"endedAt,omitzero"`

@@ -61,6 +61,13 @@ func (rec *Recovery) finish(ctx context.Context, o index.Stored, bootID string, 
 	} else {
 		r.End(end.status, end.cause, time.Now().UTC())
 	}
+	if r.Total == nil {
+		below, err := rec.index.Below(ctx, r.Path)
+		if err != nil {
+			return err
+		}
+		r.Total = new(r.Own().Add(below))
+	}
 	r.EndedBy = bootID
 	rev, err := rec.index.Update(ctx, r, o.Rev)
 	if err != nil {
@@ -119,6 +126,19 @@ func interrupted(why error) ending {
 		cause = fmt.Errorf("%w, and no other process resumes it: %w", cause, why)
 	}
 	return ending{record.Interrupted, cause}
+}
+
+// endOf returns how a session ends whose process has exited. That of a caller whose subagents
+// have all ended has lost nothing.
+func (rec *Recovery) endOf(ctx context.Context, o index.Stored, why error) (ending, error) {
+	if o.Agent != "" || o.Depth > 0 {
+		return interrupted(why), nil
+	}
+	status, err := rec.index.CallerEnd(ctx, o.Path)
+	if err != nil || status == record.Interrupted {
+		return interrupted(why), err
+	}
+	return ending{status, nil}, nil
 }
 
 // own stores the record of a claimed session and returns its revision. It prevails over

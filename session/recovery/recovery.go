@@ -166,7 +166,10 @@ func (rec *Recovery) endAll(ctx context.Context, bootID string, open, chosen []i
 			continue
 		}
 		if ours(o) && !held[o.ID] {
-			err := rec.end(ctx, o, bootID, pending, interrupted(why[o.ID]))
+			end, err := rec.endOf(ctx, o, why[o.ID])
+			if err == nil {
+				err = rec.end(ctx, o, bootID, pending, end)
+			}
 			if err == nil {
 				rec.stuck.Delete(o.ID)
 				ended++

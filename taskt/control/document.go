@@ -19,10 +19,12 @@ type Document struct {
 	Status     record.Status    `json:"status"`
 	StopReason event.StopReason `json:"stopReason,omitempty"` // why it ended: see [event.StopReason]
 	Text       string           `json:"text,omitempty"`       // the answer
+	Earlier    []string         `json:"earlier,omitempty"`    // answers before it, that messages of subagents in the background came after
 	Error      string           `json:"error,omitempty"`      // what went wrong
 	Result     string           `json:"result,omitempty"`     // the XML element of a task
 	Model      string           `json:"model,omitempty"`
-	Usage      event.Usage      `json:"usage"` // without a cost: it is not known
+	Usage      event.Usage      `json:"usage"`           // without a cost: it is not known
+	Total      *record.Total    `json:"total,omitempty"` // with all sessions below it; nil means it runs
 	Steps      int              `json:"steps"`
 	DurationMs int64            `json:"durationMs"`
 
@@ -50,9 +52,11 @@ func (r *Result) Document() Document {
 		Status:     r.Status,
 		StopReason: r.StopReason(),
 		Text:       r.Text,
+		Earlier:    r.Earlier,
 		Result:     r.XML(),
 		Model:      r.Record.Model,
 		Usage:      event.Usage(r.Record.Usage),
+		Total:      r.Record.Total,
 		Steps:      r.Record.Steps,
 		DurationMs: r.Duration.Milliseconds(),
 		Label:      r.Record.Label,

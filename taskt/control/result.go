@@ -22,9 +22,10 @@ type Result struct {
 	Agent     string
 	SessionID string // the child's; empty if no session was opened
 	Status    record.Status
-	Text      string // the answer, or what went wrong
-	Err       error  // nil means the task has completed
-	Refused   bool   // the gate did not let the call through
+	Text      string   // the answer, or what went wrong
+	Earlier   []string // as in [session.Outcome]
+	Err       error    // nil means the task has completed
+	Refused   bool     // the gate did not let the call through
 	Record    record.Record
 	Duration  time.Duration
 	Partial   string // what its model has said last, if the task has not completed

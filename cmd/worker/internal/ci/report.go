@@ -8,6 +8,8 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/report"
 )
@@ -103,7 +105,8 @@ func (r *Report) Markdown() string {
 		{"model", doc.Model},
 		{"took", fmt.Sprintf("%.1f s, %s", doc.Took().Seconds(), termtext.Plural(doc.Steps, "step"))},
 		{"tokens", fmt.Sprintf("%d in, %d out", doc.Usage.InputTokens, doc.Usage.OutputTokens)},
-		{"cost", dollars(doc)},
+		{"cost", dollars(model.Usage(doc.Usage))},
+		{"in all", inAll(doc.Total)},
 		{"error", doc.Error},
 	} {
 		if row[1] != "" {
@@ -134,11 +137,19 @@ func (r *Report) Markdown() string {
 	return b.String() + "\n"
 }
 
-func dollars(doc *taskt.Document) string {
-	if doc.Usage.Cost == "" {
+func dollars(u model.Usage) string {
+	if u.Cost == "" {
 		return ""
 	}
-	return "$" + doc.Usage.Cost.String()
+	return "$" + u.Cost.String()
+}
+
+// inAll says what the agent and its subagents have used.
+func inAll(t *record.Total) string {
+	if t == nil || t.Sessions < 2 {
+		return ""
+	}
+	return fmt.Sprintf("%s, %d tokens in, %d out, %s", termtext.Plural(t.Sessions, "session"), t.Usage.InputTokens, t.Usage.OutputTokens, t.Usage.ShowCost())
 }
 
 // mostListed bounds a list of a summary.

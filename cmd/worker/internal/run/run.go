@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -73,7 +74,11 @@ func (p commands) runPrimary(ctx context.Context, name, prompt string, opts runO
 		doc.Status, err = endedBy(ctx, err)
 		doc.Error = errtext.Of(err)
 	}
-	if err := p.printResult(*doc, doc.Text, doc.Text, opts); err != nil {
+	said := doc.Text
+	if said != "" {
+		said = strings.Join(append(slices.Clone(doc.Earlier), said), "\n\n")
+	}
+	if err := p.printResult(*doc, said, said, opts); err != nil {
 		return err
 	}
 	progress.WriteRefusals(p.Stderr, p.ErrTerm, refused)
@@ -130,7 +135,7 @@ func (p commands) prompt(ctx context.Context, name, prompt string, opts runOptio
 	}
 	record := root.Record()
 	result := &taskt.Result{
-		Agent: def.Name, SessionID: record.ID, Status: outcome.Status, Text: outcome.Text, Err: outcome.Err,
+		Agent: def.Name, SessionID: record.ID, Status: outcome.Status, Text: outcome.Text, Earlier: outcome.Earlier, Err: outcome.Err,
 		Record: record, Duration: record.Duration(record.EndedAt),
 	}
 	doc := result.Document()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,6 +23,8 @@ import (
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session/gate"
+	"github.com/agentworker/worker/session/log"
+	"github.com/agentworker/worker/session/outcome"
 	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt/conversation"
 )
@@ -161,12 +164,31 @@ func (c *talker) greeting(ctx context.Context, resumes *record.Record) string {
 	if err != nil {
 		return text + "\n" + errtext.Of(err) // the first prompt fails by it
 	}
-	for _, m := range messages[max(0, len(messages)-2):] {
-		if m.Text != "" && m.Role == model.Assistant {
-			text += "\n" + termtext.Printable(secrets.Mask(m.Text))
+	return text + history(messages)
+}
+
+const (
+	// maxTurns is how much of a conversation is shown when it is resumed, in texts of either side.
+	maxTurns = 6
+
+	// maxTurn bounds each of them, in bytes.
+	maxTurn = 2000
+)
+
+// history returns the end of a conversation: what was asked and answered last.
+func history(messages []*log.Message) string {
+	said := slices.DeleteFunc(slices.Clone(messages), func(m *log.Message) bool {
+		return strings.TrimSpace(m.Text) == "" || strings.HasPrefix(m.ID, outcome.NoticeIDs)
+	})
+	var b strings.Builder
+	for _, m := range said[max(0, len(said)-maxTurns):] {
+		text := termtext.Printable(termtext.CutBytes(secrets.Mask(strings.TrimSpace(m.Text)), maxTurn))
+		if m.Role == model.User {
+			text = "> " + text
 		}
+		b.WriteString("\n\n" + text)
 	}
-	return text
+	return b.String()
 }
 
 // Agents implements [tui.Agent].

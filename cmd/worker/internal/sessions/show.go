@@ -65,6 +65,7 @@ func (p commands) showSession(ctx context.Context, sessions *store.Store, id str
 		{"steps", fmt.Sprint(r.Steps)},
 		{"tokens", fmt.Sprintf("%d in, %d out, %d cached", r.Usage.InputTokens, r.Usage.OutputTokens, r.Usage.CacheReadTokens)},
 		{"cost", r.Usage.ShowCost()},
+		{"in all", totalLine(r)},
 		{"todo", todoLine(r.Todo)},
 		{"tools", workLine(&r.Work)},
 		{"changed", changedLine(&r.Work)},
@@ -184,4 +185,13 @@ What that costs is printed on stderr. Nothing of it is stored.`,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the summary, its model and what it has used as JSON")
 	return cmd
+}
+
+// totalLine says what a tree of several sessions has used.
+func totalLine(r *record.Record) string {
+	t := r.Total
+	if t == nil || t.Sessions < 2 && r.Agent != "" || t.Sessions == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s, %d in, %d out, %s", termtext.Plural(t.Sessions, "session"), t.Usage.InputTokens, t.Usage.OutputTokens, t.Usage.ShowCost())
 }

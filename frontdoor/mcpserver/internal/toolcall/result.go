@@ -47,6 +47,7 @@ func Result(r *taskt.Result, limit hosts.Size) *mcp.CallToolResult {
 	}
 	report, notes := r.Assess()
 	optional("stopReason", r.StopReason(), r.StopReason() != "")
+	optional("total", r.Record.Total, r.Record.Total != nil)
 	optional("sessionId", r.SessionID, r.SessionID != "")
 	optional("model", r.Record.Model, r.Record.Model != "")
 	optional("label", r.Record.Label, r.Record.Label != "")
