@@ -70,7 +70,11 @@ func (t *turn) compact(ctx context.Context, atOnce bool) (bool, error) {
 	if s.compaction == nil {
 		return false, nil
 	}
-	window := cmp.Or(s.p.models.Window(s.agent.model), s.agent.room(s.p.window))
+	named := s.p.models.Window(s.agent.model)
+	window := cmp.Or(s.agent.room(s.p.window), named)
+	if atOnce { // a refusal knows better, if it says how much fits
+		window = cmp.Or(named, window, s.talk.EstimateNext(s.agent.system))
+	}
 	if window == 0 || !atOnce && s.talk.EstimateNext(s.agent.system) < window*compactAt/100 {
 		return false, nil
 	}

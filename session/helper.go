@@ -23,15 +23,13 @@ func (s *Session) consult(ctx context.Context, h *Helper, prompt string) (answer
 			m = own
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.p.limits.ModelCall)
-	defer cancel()
 	req := h.request(prompt, s.path)
 	reserved, err := s.usage.reserve(ctx, m, req, conversation.Counted{}.Estimate(req))
 	if err != nil {
 		return "", usage, err
 	}
 	defer func() { s.usage.settle(reserved, &usage, err) }()
-	return s.p.models.Answer(ctx, m, req)
+	return s.p.models.Answer(ctx, m, req, s.p.limits.ofModel())
 }
 
 // request is what the helper's model is sent.
@@ -118,14 +116,12 @@ func (m *Manager) Summarise(ctx context.Context, h *Helper, id string) (*Summary
 			return nil, err
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, m.p.limits.ModelCall)
-	defer cancel()
 	how := string(r.Status)
 	if r.Status == record.Failed || r.Status == record.TimedOut {
 		how += " (" + termtext.OneLine(r.Error, 500) + ")"
 	}
 	prompt := fmt.Sprintf(tellAbout, r.Agent, how, conversation.Render(messages, maxSummarised))
-	text, usage, err := m.p.models.Answer(ctx, by, h.request(prompt, r.Path))
+	text, usage, err := m.p.models.Answer(ctx, by, h.request(prompt, r.Path), m.p.limits.ofModel())
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"strconv"
+	"strings"
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/termtext"
@@ -26,6 +27,13 @@ const maxCorrections = 2
 
 // answerAgain is what the model reads after such an answer.
 const answerAgain = "Your answer is not accepted: %v\nAnswer again, with the corrected answer alone."
+
+// What the model reads after an answer without text.
+const (
+	answerNow  = "Your last message has no text, so nobody can read an answer in it. Write your answer now, as text."
+	answerLess = "Your last message was cut off at the output limit before its text began. Think less, and write your answer now, as text."
+	answerLast = "No tool can be called any more. Write your answer now, as text, with what you have."
+)
 
 // guard makes a panic an error of the turn, so that the session is ended like any other. It is
 // deferred.
@@ -123,6 +131,9 @@ func (t *turn) conclude(ctx context.Context, a *answer) (text string, over bool,
 			return "", err != nil, err
 		}
 	}
+	if t.remind(a) {
+		return "", false, t.context().Err()
+	}
 	text, err = s.agent.result(a.message.Text, a.stop)
 	if unaccepted, ok := errors.AsType[*UnacceptedError](err); ok && !a.final && t.corrections < maxCorrections {
 		t.corrections++
@@ -138,6 +149,23 @@ func (t *turn) conclude(ctx context.Context, a *answer) (text string, over bool,
 	s.log.Status(event.StatusIdle)
 	s.log.Publish(event.TurnComplete{Message: event.TurnMessage{ID: a.id, Text: text}})
 	return text, true, s.log.Err()
+}
+
+// remind tells the model, once in a turn, that its last answer has no text. It reports whether it has.
+func (t *turn) remind(a *answer) bool {
+	if t.reminded || a.stop == model.StopRefusal || strings.TrimSpace(a.message.Text) != "" || t.s.agent.accept != nil && !a.final {
+		return false
+	}
+	t.reminded = true
+	switch {
+	case a.stop == model.StopMaxTokens:
+		t.tell(answerLess)
+	case a.final:
+		t.tell(answerLast)
+	default:
+		t.tell(answerNow)
+	}
+	return true
 }
 
 // act makes the calls of a message, and adds their results to the conversation.

@@ -31,10 +31,8 @@ type answer struct {
 // modelCall makes the calls of a turn's model, one at a time. It waits while the provider has to
 // be spared, publishes the answer as it arrives, and adds it to the conversation.
 type modelCall struct {
-	s     *Session
-	bond  *lifetime.Bond // of the turn
-	ends  time.Time      // when the call has taken too long as a whole
-	timer *time.Timer    // of the call that runs, or was last; nil means there was none
+	s    *Session
+	bond *lifetime.Bond // of the turn
 }
 
 // ask asks the model for the next message. If the provider names a time for the next try, the
@@ -170,63 +168,15 @@ func (c *modelCall) once(step context.Context, a *answer) error {
 }
 
 func (c *modelCall) stream(step context.Context, req *model.Request, a *answer) error {
-	ctx := c.limited(step)
-	defer c.timer.Stop()
-	for part, err := range c.s.agent.model.Stream(ctx, req) {
+	for part, err := range c.s.p.limits.ofModel().Stream(step, c.s.agent.model, req) {
 		if err != nil {
 			a.shown.End(a.id, c.s.log.Publish)
 			return err
-		}
-		silence := c.s.p.limits.ModelCall
-		if retry, again := part.(model.Retry); again {
-			silence += retry.Wait
-		}
-		if rest := time.Until(c.ends); silence > rest {
-			silence = rest
-		}
-		if c.timer.Stop() {
-			c.timer.Reset(silence)
 		}
 		c.receive(part, a)
 	}
 	a.shown.End(a.id, c.s.log.Publish)
 	return c.complete(a)
-}
-
-// callContext is the context of a turn with the deadline of a model call, whose end ends the
-// turn.
-type callContext struct {
-	context.Context
-	deadline time.Time
-}
-
-// Deadline implements [context.Context].
-func (c *callContext) Deadline() (time.Time, bool) {
-	if at, ok := c.Context.Deadline(); ok && at.Before(c.deadline) {
-		return at, true
-	}
-	return c.deadline, true
-}
-
-// limited returns the context of a call, and starts its timer.
-func (c *modelCall) limited(step context.Context) context.Context {
-	limit := min(c.s.p.limits.ModelCall, c.s.p.limits.ModelTotal)
-	c.ends = time.Now().Add(c.s.p.limits.ModelTotal)
-	if c.timer == nil {
-		c.timer = time.AfterFunc(limit, c.late)
-	} else {
-		c.timer.Reset(limit)
-	}
-	return &callContext{step, c.ends}
-}
-
-// late ends the turn, since its model call was silent or has taken too long.
-func (c *modelCall) late() {
-	why := fmt.Sprintf("nothing came of the answer for %s", errtext.Duration(c.s.p.limits.ModelCall))
-	if !time.Now().Before(c.ends) {
-		why = fmt.Sprintf("no complete answer within %s", errtext.Duration(c.s.p.limits.ModelTotal))
-	}
-	c.bond.Cancel(&model.Error{Model: c.s.agent.model.Name(), Kind: model.ErrTimeout, Message: why})
 }
 
 // receive adds a part to an answer.

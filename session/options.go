@@ -14,6 +14,7 @@ import (
 	"github.com/agentworker/worker/policy"
 	"github.com/agentworker/worker/session/audit"
 	"github.com/agentworker/worker/session/gate"
+	"github.com/agentworker/worker/session/models"
 	"github.com/agentworker/worker/session/outcome"
 	"github.com/agentworker/worker/session/retention"
 )
@@ -102,4 +103,9 @@ func (l Limits) check() error {
 		return fmt.Errorf("%d tool calls of one step at once are not within 1 and 1,000", l.StepCalls)
 	}
 	return nil
+}
+
+// ofModel returns those of a call of a model.
+func (l *Limits) ofModel() models.Limits {
+	return models.Limits{Silence: l.ModelCall, Total: l.ModelTotal}
 }

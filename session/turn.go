@@ -34,6 +34,7 @@ type turn struct {
 	corrections int              // answers that were not accepted
 	repairs     int              // answers whose checks failed
 	earlier     []string         // answers that a message came after
+	reminded    bool             // that an answer has to have text
 	partial     string           // the model's last text
 	stop        model.StopReason // of its last answer
 	final       bool             // which was the one for which its steps were used up

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"slices"
 	"strings"
@@ -86,18 +87,33 @@ func jsonOf(answer string) (string, error) {
 	return text, strictjson.Check([]byte(text))
 }
 
-// onlyObject returns the JSON object or list that stands in a text, if there is one alone.
+// onlyObject returns the JSON object that stands in a text, or the list where there is no object, if
+// there is one alone.
 func onlyObject(text string) string {
-	begin := strings.IndexAny(text, "{[")
-	if begin < 0 {
+	var objects, lists []string
+	for at := strings.IndexAny(text, "{["); at >= 0; at = strings.IndexAny(text, "{[") {
+		dec := json.NewDecoder(strings.NewReader(text[at:]))
+		var value json.RawMessage
+		switch err := dec.Decode(&value); {
+		case errors.Is(err, io.ErrUnexpectedEOF): // it is cut off
+			return ""
+		case err != nil:
+			text = text[at+1:]
+			continue
+		case value[0] == '{':
+			objects = append(objects, string(value))
+		default:
+			lists = append(lists, string(value))
+		}
+		text = text[at+int(dec.InputOffset()):]
+	}
+	if len(objects) == 0 {
+		objects = lists
+	}
+	if len(objects) != 1 {
 		return ""
 	}
-	dec := json.NewDecoder(strings.NewReader(text[begin:]))
-	var value json.RawMessage
-	if dec.Decode(&value) != nil || strings.ContainsAny(text[begin+int(dec.InputOffset()):], "{}[]") {
-		return ""
-	}
-	return string(value)
+	return objects[0]
 }
 
 // compact returns a schema in one line, as it stands where it is not JSON.

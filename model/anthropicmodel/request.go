@@ -38,8 +38,8 @@ func (m *Model) params(req *model.Request) (anthropic.MessageNewParams, error) {
 	}
 	for _, msg := range req.Messages {
 		blocks := content(msg)
-		if len(blocks) == 0 {
-			continue // the API refuses empty messages
+		if len(blocks) == 0 || msg.Role == model.Assistant && blank(msg.Text) && len(msg.ToolCalls) == 0 {
+			continue // the API refuses empty messages, and ones of reasoning alone
 		}
 		role := anthropic.MessageParamRoleUser
 		if msg.Role == model.Assistant {

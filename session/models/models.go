@@ -125,11 +125,11 @@ func (m *Models) Priced(by model.Model, u model.Usage) model.Usage {
 	return u
 }
 
-// Answer asks a model for an answer without tools, and returns what the call has used.
-func (m *Models) Answer(ctx context.Context, by model.Model, req *model.Request) (answer string, usage model.Usage, err error) {
+// Answer asks a model for an answer without tools, within limits, and returns what the call has used.
+func (m *Models) Answer(ctx context.Context, by model.Model, req *model.Request, limits Limits) (answer string, usage model.Usage, err error) {
 	var text strings.Builder
 	stopped := false
-	for part, err := range by.Stream(ctx, req) {
+	for part, err := range limits.Stream(ctx, by, req) {
 		if err != nil {
 			return "", usage, err
 		}

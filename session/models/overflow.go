@@ -13,22 +13,32 @@ import (
 
 // tooLong matches what providers say of a request that is longer than the context window.
 var tooLong = regexp.MustCompile(`(?i)` + strings.Join([]string{
-	`(prompt|input|request|conversation|messages?|context)( is| are| was)? (too|to) (long|large)`,
-	`too large for .{0,40}model|too many (input )?tokens|tokens? limit reached`,
-	`context[_ -]?(length|window|size|limit)|maximum context|(model|prompt|input|sequence) length of`,
-	`(prompt|input|context|request|tokens?)\b.{0,60}(exceeds?|exceeded|longer than|larger than|greater than|more than)\b.{0,40}(max|limit|length|size|window|context|allowed)`,
-	`exceeded model token limit|maximum (prompt|input|model) length|range of input length|reduce the length of the (messages|prompt|input)`,
-	"inputs` (tokens|must have)|less than max_seq_len|shorten your (input|prompt)",
+	`\b(prompt|input|request|conversation|context)( is| are| was)? (too|to) (long|large)`,
+	`\btoo large for .{0,40}model|too many (input )?tokens|tokens? limit reached`,
+	`(context|maximum (prompt|input|model|sequence))[_ -]?(length|window|size|limit)\b.{0,80}\b(only|exceed(s|ed)?|overflow|less than|but|however|\d{3,})`,
+	`(exceed(s|ed|ing)?|longer than|larger than|greater than|more than|over|beyond)\b.{0,60}\b(context|max(imum)?( (number of|input|prompt|model|allowed))? (length|tokens)|token limit|window|limit of \d)`,
+	`(prompt|input|messages?|tokens?)\b.{0,60}\b(exceeds?|exceeded|longer than|larger than|more than) .{0,20}(max|limit)`,
+	`reduce the length of the (messages|prompt|input)|shorten your (input|prompt)|range of input length`,
+	"inputs` (tokens|must have)|less than max_seq_len|context the overflows",
 }, "|"))
 
-// otherLimit matches what is said of limits of another kind.
-var otherLimit = regexp.MustCompile(`(?i)^[^.]*max_(completion_|output_)?tokens.{0,20}(is )?too large[^.]*at most`)
+// otherLimit matches what is said of limits of another kind, and of arguments of a request.
+var otherLimit = regexp.MustCompile(`(?i)` + strings.Join([]string{
+	`^[^.]{0,20}max_(completion_|output_|new_)?tokens\b[^.]*(too large|at most|output|completion)`,
+	`\b(image|file|document|pdf|attachment|audio|video|tool|function|schema|name|description|stop sequence|metadata|cache_control|batch)s?\b.{0,60}(too (long|large|many)|exceed|maximum|limit)`,
+	`(exceed|too many|maximum).{0,40}\b(images|files|documents|pages|tools|functions|stop sequences|requests|megabytes|MB)\b`,
+	`per (minute|hour|day|second)|quota|wait before|rate limit|billing|credit`,
+	`(unknown|unrecognized|unsupported|unexpected|extra|missing) (parameter|argument|field|input|key)|not permitted|must be (an? |positive|between)`,
+}, "|"))
 
 // tooLongCodes are the codes and types of such errors.
 var tooLongCodes = map[string]bool{
 	"context_length_exceeded": true, "request_too_large": true, "model_max_prompt_tokens_exceeded": true, "tokens_limit_reached": true,
-	"exceed_context_size_error": true, "string_above_max_length": true, "1261": true,
+	"exceed_context_size_error": true, "1261": true,
 }
+
+// stringTooLong matches OpenAI's error of a message that is too long, among those of other strings.
+var stringTooLong = regexp.MustCompile(`(?i)invalid '(messages|input)\[[^']*(content|output|text)'?.*too long`)
 
 // Overflows reports whether a model has refused a request because it is too long.
 func Overflows(err error) bool {
@@ -39,7 +49,7 @@ func Overflows(err error) bool {
 	case e.Status == http.StatusRequestEntityTooLarge, tooLongCodes[e.Code]:
 		return true
 	}
-	return e.Kind == model.ErrInvalid && tooLong.MatchString(e.Message) && !otherLimit.MatchString(e.Message)
+	return e.Kind == model.ErrInvalid && (stringTooLong.MatchString(e.Message) || tooLong.MatchString(e.Message) && !otherLimit.MatchString(e.Message))
 }
 
 // The places where an error names the window, the surest first: the last match counts.
@@ -52,6 +62,9 @@ var windowNamed = []*regexp.Regexp{
 
 // namedWindow returns the tokens of the window that an error names; 0 means that it names none.
 func namedWindow(message string) int64 {
+	if stringTooLong.MatchString(message) { // it counts characters
+		return 0
+	}
 	for _, named := range windowNamed {
 		all := named.FindAllStringSubmatch(message, -1)
 		if len(all) == 0 {

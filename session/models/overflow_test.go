@@ -40,6 +40,11 @@ func TestOverflows(t *testing.T) {
 		{"Too many input tokens. Max input tokens: 8192, request input token count: 9000", 8192},
 		{"Prompt length (5000) exceeds maximum input length (4096)", 4096},
 		{"length of prompt_tokens (140000) must be less than max_seq_len (131072).", 131072},
+		{"You passed 202753 input tokens and requested 0 output tokens. However, the model's context length is only 202752 tokens, resulting in a maximum input length of 202752 tokens.", 202752},
+		{"request (53192 tokens) exceeds context size (50176 tokens)", 50176},
+		{"This endpoint's maximum context length is 200000 tokens. However, you requested about 212776 tokens (210776 of text input, 2000 in the output).", 200000},
+		{"the request exceeds the available context size. try increasing the context size or enable context shift", 0},
+		{"Invalid 'messages[3].content': string too long. Expected a string with maximum length 1048576, but got a string with length 1200000 instead.", 0},
 	} {
 		err := &model.Error{Kind: model.ErrInvalid, Status: 400, Message: test.said}
 		if !Overflows(err) {
@@ -59,6 +64,18 @@ func TestOverflows(t *testing.T) {
 	}
 	for _, said := range []string{
 		"max_tokens is too large: 100000. This model supports at most 16384 completion tokens", "temperature must be <= 2", "too many tools: 200", "unknown model",
+		"max_tokens: 100000 > 64000, which is the maximum allowed number of output tokens for claude-x",
+		"max_tokens (9000) exceeds the maximum output length of 8192 tokens", "max_completion_tokens exceeds the limit of 16384 output tokens",
+		"thinking.budget_tokens must be less than max_tokens", "context_management: Extra inputs are not permitted",
+		"Unknown parameter: 'context_window'.", "context_length must be a positive integer", "Unsupported parameter: 'max_context_length'",
+		"Invalid 'tools[0].function.description': string too long. Expected a string with maximum length 1024, but got a string with length 2000 instead.",
+		"Invalid 'input[3].name': string too long. Expected a string with maximum length 64, but got a string with length 70 instead.",
+		"messages.0.content.1.image.source.base64: image exceeds 5 MB maximum: 6291456 bytes > 5242880 bytes",
+		"The request exceeds the maximum number of tools allowed (128)", "tools: the input schema is too large",
+		"Too many tokens, please wait before trying again.", "input exceeds the limit of 100 requests per minute", "A maximum of 100 PDF pages may be provided.",
+		"the file is too large for this model: 40 MB", "Your request exceeded your current quota", "messages: text content blocks must be non-empty",
+		"tool_choice: input should be 'auto' or 'none'", "the prompt template of this model does not support system messages",
+		"stop: too many stop sequences, maximum 4", "metadata.user_id: exceeds maximum length of 256",
 	} {
 		if Overflows(&model.Error{Kind: model.ErrInvalid, Status: 400, Message: said}) {
 			t.Errorf("%q is seen as too long", said)

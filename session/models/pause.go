@@ -32,10 +32,16 @@ func PauseFor(err error) time.Duration {
 }
 
 // Transient reports whether a failed model call may succeed a little later. The connection
-// broke, the provider is overloaded or limits the rate, or the answer was incomplete.
+// broke or was silent, the provider is overloaded or limits the rate, or the answer was incomplete.
 func Transient(err error) bool {
 	failed, ok := errors.AsType[*model.Error](err)
-	return ok && (failed.Kind == model.ErrUnavailable || failed.Kind == model.ErrRateLimited || failed.Incomplete)
+	switch {
+	case !ok, errors.Is(err, errTotal):
+		return false
+	case failed.Kind == model.ErrUnavailable, failed.Kind == model.ErrRateLimited, failed.Kind == model.ErrTimeout:
+		return true
+	}
+	return failed.Incomplete
 }
 
 // Backoff returns how long to wait after so many tries: a random time up to half a second,
