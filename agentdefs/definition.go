@@ -18,6 +18,9 @@ type Field = definition.OtherField
 // command must end with status 0.
 type Check = definition.Check
 
+// Exists reports whether a tool of the catalogue is there in this version.
+func Exists(tool string) bool { return definition.Exists(tool) }
+
 // CheckAll reports what is wrong with checks.
 func CheckAll(checks []Check) error { return definition.CheckAll(checks) }
 

@@ -3,6 +3,8 @@ package agentdefs
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/agentworker/worker/agentdefs/internal/diag"
 	"github.com/agentworker/worker/agentdefs/internal/scan"
@@ -33,4 +35,28 @@ func Lint(ctx context.Context, paths []string, opts *Options) (found []Diagnosti
 	}
 	diag.Sort(found)
 	return found, files, nil
+}
+
+// EachOnce returns diagnostics for people: a fault of YAML that was repaired is told once, with
+// what was made of it.
+func EachOnce(all []Diagnostic) (once []Diagnostic) {
+	of := func(file, code string) func(Diagnostic) bool {
+		return func(d Diagnostic) bool { return d.File == file && d.Code == code }
+	}
+	for _, d := range all {
+		switch d.Code {
+		case diag.FieldRepaired:
+			if slices.ContainsFunc(all, of(d.File, diag.YAMLInvalid)) {
+				continue
+			}
+		case diag.YAMLInvalid:
+			for _, r := range all {
+				if of(d.File, diag.FieldRepaired)(r) {
+					d.Message, d.Fix = d.Message+"; "+strings.Replace(r.Message, " is not valid YAML; its", ": its", 1), r.Fix
+				}
+			}
+		}
+		once = append(once, d)
+	}
+	return once
 }

@@ -86,7 +86,8 @@ func TestFolders(t *testing.T) {
 			"ours first", map[string]string{".agents/agents/a.md": plain, ".claude/agents/b.md": plain},
 			".agents/agents", []string{"a"}, []string{"directory-shadowed"},
 		},
-		{"empty ours", map[string]string{".agents/agents/a.txt": plain, ".claude/agents/b.md": plain}, ".agents/agents", nil, []string{"directory-shadowed"}},
+		{"empty ours", map[string]string{".agents/agents/a.txt": plain, ".claude/agents/b.md": plain}, ".claude/agents", []string{"b"}, nil},
+		{"empty ours alone", map[string]string{".agents/agents/a.txt": plain}, ".agents/agents", nil, nil},
 		{"no folder", map[string]string{".agents": "a file", ".claude/agents/b.md": plain}, ".claude/agents", []string{"b"}, nil},
 		{"other files", map[string]string{".claude/agents/a.txt": plain, ".claude/agents/.b.md": plain, ".claude/agents/.git/c.md": plain}, ".claude/agents", nil, nil},
 		{

@@ -1,10 +1,13 @@
 package agentdefs
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -162,39 +165,62 @@ func (r *Registry) Changes(ctx context.Context) iter.Seq[Change] {
 	}
 }
 
-// log tells the logger of files and folders that are not served, or stale, with
-// all that is wrong with them: of each once, and again when it has changed.
-// Errors are of that level, warnings of [slog.LevelWarn] at most.
+// log tells the logger of each file that is not served, or stale, in one line: at the start, when
+// the file or what is wrong with it changes, and when it is served again.
 func (l *loader) log(s *Snapshot, level slog.Level) {
-	broken, known := map[string]bool{}, map[Diagnostic]bool{}
-	for _, d := range s.diagnostics {
-		if d.Severity == Error || d.Code == diag.AgentStale {
-			broken[d.File] = true
-		}
-	}
-	if len(broken) == 0 {
-		return
-	}
+	broken, before := s.broken(), map[string][]Diagnostic{}
 	if l.snapshot != nil {
-		for _, d := range l.snapshot.diagnostics {
-			known[d] = true
-		}
+		before = l.snapshot.broken()
 	}
 	changed := map[string]bool{}
-	for key, r := range l.files.records {
-		if l.were != nil && broken[key.Shown] {
-			before := l.were.records[key]
-			changed[key.Shown] = before != nil && before.hash != r.hash
+	if l.were != nil {
+		for key, r := range l.files.records {
+			was := l.were.records[key]
+			changed[key.Shown] = was != nil && was.hash != r.hash
 		}
 	}
-	for _, d := range s.diagnostics {
-		if !broken[d.File] || d.Severity == Information || known[d] && !changed[d.File] {
+	say := func(finding string) {
+		l.opts.Logger.Log(context.Background(), level, "agent file", "finding", finding)
+	}
+	for _, file := range slices.Sorted(maps.Keys(broken)) {
+		if slices.Equal(broken[file], before[file]) && !changed[file] {
 			continue
 		}
-		at := level
-		if d.Severity != Error {
-			at = min(level, slog.LevelWarn)
+		finding, more := broken[file][0].String(), 0
+		for _, d := range broken[file][1:] {
+			if d.Code == diag.AgentStale {
+				finding += "; " + d.Message
+			} else {
+				more++
+			}
 		}
-		l.opts.Logger.Log(context.Background(), at, "agent file", "finding", d.String())
+		if more > 0 {
+			finding += fmt.Sprintf(" (and %d more: 'worker agents lint')", more)
+		}
+		say(finding)
 	}
+	for _, file := range slices.Sorted(maps.Keys(before)) {
+		if s.serves(file) && broken[file] == nil {
+			say(file + ": it is served again")
+		}
+	}
+}
+
+// broken returns what is wrong with the files that are not served, or stale, the gravest first.
+func (s *Snapshot) broken() map[string][]Diagnostic {
+	all := map[string][]Diagnostic{}
+	for _, d := range s.diagnostics {
+		if d.Severity == Error || d.Code == diag.AgentStale {
+			all[d.File] = append(all[d.File], d)
+		}
+	}
+	for _, found := range all {
+		slices.SortStableFunc(found, func(a, b Diagnostic) int { return cmp.Compare(a.Severity, b.Severity) })
+	}
+	return all
+}
+
+// serves reports whether an agent of a file is served.
+func (s *Snapshot) serves(file string) bool {
+	return slices.ContainsFunc(s.agents, func(d *Definition) bool { return d.File == file })
 }

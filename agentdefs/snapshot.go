@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/agentworker/worker/agentdefs/internal/definition"
+	"github.com/agentworker/worker/agentdefs/internal/diag"
 )
 
 // Snapshot is a set of definitions with the diagnostics of its files. It is
@@ -58,6 +59,16 @@ func (s *Snapshot) Agent(name string) (*Definition, bool) {
 
 // Diagnostics returns what was found about folders and files, by file and line.
 func (s *Snapshot) Diagnostics() []Diagnostic { return slices.Clone(s.diagnostics) }
+
+// Shadowed says which folders of the workspace are not read because of another, and why.
+func (s *Snapshot) Shadowed() (folders []string) {
+	for _, d := range s.diagnostics {
+		if d.Code == diag.DirectoryShadowed {
+			folders = append(folders, d.File+": "+d.Message)
+		}
+	}
+	return folders
+}
 
 // Unserved returns the agents that are not served, in the order of folders and
 // files: refused, without description, switched off, of a name that another

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -75,6 +76,7 @@ func (c *child) spec(ctx context.Context) (session.ChildSpec, error) {
 	}
 	spec.Background, spec.Detached = c.req.background(), c.req.detached()
 	c.req.apply(def, spec.Background, s.limits, spec)
+	spec.Warnings = append(slices.Clip(spec.Warnings), missing(def, spec.ToolSet)...)
 	spec.Router = s.router
 	if c.from != nil {
 		c.from.begin(spec)

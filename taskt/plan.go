@@ -128,6 +128,15 @@ func (p *planner) newSpec(def *agentdefs.Definition, at Setting, depth int) (ses
 	return spec, nil
 }
 
+// missing warns of tools that an agent's file allows by their names and that its sessions lack.
+func missing(def *agentdefs.Definition, tools *gate.ToolSet) []string {
+	names := def.Missing(func(name string) bool { return agentdefs.Exists(name) || tools.Get(name) != nil })
+	if len(names) == 0 {
+		return nil
+	}
+	return []string{"its file names tools that are not here: " + strings.Join(names, ", ")}
+}
+
 // remembered is what agents have remembered of the workspace, for one that has a memory.
 func (p *planner) remembered(def *agentdefs.Definition) *memory.Text {
 	if p.memory == nil || !def.Memory {

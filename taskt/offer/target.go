@@ -50,6 +50,7 @@ func (s *Set) unknown(by Caller, name string, def *agentdefs.Definition, candida
 	}
 	if def == nil && len(candidates) == 0 {
 		unknown.Unserved = s.unserved(name)
+		unknown.Unread = s.Snapshot.Shadowed()
 	}
 	for _, a := range s.Of(by).Agents {
 		accepted := a.Name
@@ -98,6 +99,9 @@ type UnknownAgentError struct {
 	// Unserved is the agent of that name that is not served; nil means there is none.
 	Unserved *agentdefs.Unserved
 
+	// Unread are the folders with agent files that are not read, each with the reason.
+	Unread []string
+
 	// Withheld are all agents that are not served, where none is accepted.
 	Withheld []agentdefs.Unserved
 }
@@ -113,6 +117,9 @@ func (e *UnknownAgentError) Error() string {
 		what = fmt.Sprintf("the agent %q may be called by %s only", e.Name, strings.Join(e.Callers, ", "))
 	case e.NotAllowed:
 		what = fmt.Sprintf("you may not call the agent %q (allowAgents of your agent file)", e.Name)
+	}
+	if len(e.Unread) > 0 {
+		what += " (" + strings.Join(e.Unread, "; ") + ")"
 	}
 	switch {
 	case len(e.Accepted) > 0:

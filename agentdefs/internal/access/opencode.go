@@ -39,6 +39,9 @@ func (p *Reader) toolSwitches(e agentfile.Entry) []Clause {
 		}
 		seen[key.Value] = true
 		c, kind := dialect.Translate(key.Value)
+		if on && key.Value != "*" {
+			p.named(key.Value, c.Allow)
+		}
 		switch {
 		case kind == dialect.AbsentTool:
 			p.Report(diag.ToolNoCounterpart, key.Line, key.Column, "", "%s has no counterpart here", key.Value)

@@ -15,7 +15,18 @@ type Reader struct {
 	*agentfile.Reader
 	Home    string // what "~/" and "$HOME/" mean in patterns
 	Nesting bool   // no "task: deny" is added
+
+	Named []Named // what the file names so far, to be allowed
 }
+
+// Named is a tool that a file allows by its name.
+type Named struct {
+	Name  string   // as the file has it
+	Tools []string // ours, or patterns over the names of MCP tools; empty means that none does the same
+}
+
+// named notes a tool that the file allows.
+func (p *Reader) named(name string, tools []string) { p.Named = append(p.Named, Named{name, tools}) }
 
 // Clause is what one item of a file says: one rule or, for some names and
 // patterns, several.

@@ -18,6 +18,9 @@ func (p *Reader) allow(s toolSpec) Clause {
 	c, kind := dialect.LookUp(s.name)
 	tools := c.Allow
 	line, column := s.at.Line, s.at.Column
+	if s.name != "*" && kind != dialect.UnknownTool {
+		p.named(s.text, tools)
+	}
 	switch {
 	case s.opaque && (kind == dialect.OwnTool || kind == dialect.MCPTool):
 		p.Report(diag.ToolUnknown, line, column, "name the tool alone", "%s says more than a tool's name, and is not allowed", s.text)

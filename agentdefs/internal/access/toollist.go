@@ -47,6 +47,7 @@ func (p *Reader) tools(e agentfile.Entry) []Clause {
 	for _, s := range specs {
 		if _, kind := dialect.LookUp(s.name); kind == dialect.UnknownTool && s.name != "*" {
 			unknown = append(unknown, s)
+			p.named(s.text, nil)
 			continue
 		}
 		if c := p.allow(s); len(c) > 0 {

@@ -90,6 +90,7 @@ func (p *parser) definition(h agentfile.Header, res *Parsed) {
 	if d.Permission = p.Ruleset(&p.access, d.Mode == Subagent); d.Permission != nil && h.Endless {
 		d.Permission = p.WithoutTools(d.Permission, h.Line)
 	}
+	d.Named = p.Named
 	if d.Permission != nil {
 		res.Def = d
 	}

@@ -18,7 +18,7 @@ import (
 func DigestOf(d *Definition, home string) func() [sha256.Size]byte {
 	return sync.OnceValue(func() (sum [sha256.Size]byte) {
 		bare := *d
-		bare.Permission, bare.Fields, bare.File, bare.Line, bare.Shadows, bare.Stale = nil, nil, "", 0, "", false
+		bare.Permission, bare.Named, bare.Fields, bare.File, bare.Line, bare.Shadows, bare.Stale = nil, nil, nil, "", 0, "", false
 		h := sha256.New()
 		text, err := json.Marshal(bare)
 		fmt.Fprintf(h, "%s %v\n", text, err)

@@ -48,6 +48,8 @@ type Definition struct {
 	// Permission is never nil. Unless nesting is on, its last rule denies task.
 	Permission *permission.Ruleset
 
+	Named []access.Named // the tools that its file allows by name
+
 	MaxSteps int    // 1 to MaxMaxSteps
 	Model    string // as the file names it; empty means the caller's model
 

@@ -25,6 +25,9 @@ func (d *Definition) May() string {
 	}
 	s := summary{rest: verdictOf(rules, "")}
 	for _, g := range toolcatalog.Groups() {
+		if g.Tools = slices.DeleteFunc(g.Tools, func(tool string) bool { return !Exists(tool) }); len(g.Tools) == 0 {
+			continue
+		}
 		first := verdictOf(rules, g.Tools[0])
 		if !slices.ContainsFunc(g.Tools[1:], func(tool string) bool { return !first.equal(verdictOf(rules, tool)) }) {
 			s.add(g.Word, first)
@@ -35,6 +38,9 @@ func (d *Definition) May() string {
 		}
 	}
 	for _, name := range otherTools(rules) {
+		if slices.ContainsFunc(d.Named, func(n access.Named) bool { return slices.Contains(n.Tools, name) }) {
+			continue // of an MCP server
+		}
 		word := name
 		if name == dialect.OtherTools {
 			word = "tools of MCP servers"
@@ -42,6 +48,23 @@ func (d *Definition) May() string {
 		s.add(word, verdictOf(rules, name))
 	}
 	return s.text()
+}
+
+// Exists reports whether a tool of the catalogue is there in this version.
+func Exists(tool string) bool {
+	row, ok := toolcatalog.Find(tool)
+	return ok && !row.Reserved
+}
+
+// Missing returns the names of tools in the agent's file that it allows, as the file has them,
+// where no tool is there that does the same. has reports whether a tool of ours is there.
+func (d *Definition) Missing(has func(tool string) bool) (names []string) {
+	for _, n := range d.Named {
+		if !slices.ContainsFunc(n.Tools, has) && !slices.Contains(names, n.Name) {
+			names = append(names, n.Name)
+		}
+	}
+	return names
 }
 
 // otherTools returns the tools, or globs of such, that rules name beside ours.

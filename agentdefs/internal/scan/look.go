@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"cmp"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -61,13 +62,15 @@ func (s *Scan) workspace(root, without string) {
 	}
 	s.root = real
 	l.read("")
+	empty := "" // a folder without agent files, which hides no other
+	defer func() { s.Dir = cmp.Or(s.Dir, empty) }()
 	for _, f := range dialect.WorkspaceFolders {
 		at, dir, err := s.follow(real, info, f.Shown)
 		switch {
 		case err == nil && !dir.IsDir(), err != nil && disk.NotThere(err):
 		case without != "":
 			l.Diagnostics = append(l.Diagnostics, diag.OfFile(f.Shown, diag.DirectoryShadowed, "", "the folder is not read: "+without))
-		case s.Dir != "" && s.also(f.Shown):
+		case (s.Dir != "" || empty != "") && s.also(f.Shown):
 		case s.Dir != "":
 			l.Diagnostics = append(l.Diagnostics, diag.OfFile(f.Shown, diag.DirectoryShadowed, "move its files to "+s.Dir+", remove that folder, or read both with --agents-from claude", "the folder is not read, because "+s.Dir+" exists"))
 		case err != nil && was != "": // which of the folders to serve is unknown
@@ -78,8 +81,11 @@ func (s *Scan) workspace(root, without string) {
 			s.Dir = f.Shown
 			s.lose(&l, f.Shown, f.Shown, err)
 		default:
+			if s.list(&l, f, at, dir); len(l.Files)+len(l.Lost) == 0 {
+				empty = cmp.Or(empty, f.Shown)
+				continue
+			}
 			s.Dir = f.Shown
-			s.list(&l, f, at, dir)
 		}
 	}
 }

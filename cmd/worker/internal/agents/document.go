@@ -35,8 +35,9 @@ type Agent struct {
 	Inspectable     bool            `json:"inspectable"`
 	Color           string          `json:"color,omitempty"`
 	Output          json.RawMessage `json:"output,omitempty"`
-	May             string          `json:"may"`        // its rules in a few words
-	Permission      []Rule          `json:"permission"` // in the order in which the last match wins
+	May             string          `json:"may"`               // its rules in a few words
+	Missing         []string        `json:"missing,omitempty"` // tools that its file names and that are not here
+	Permission      []Rule          `json:"permission"`        // in the order in which the last match wins
 	Prompt          string          `json:"prompt"`
 }
 
@@ -56,7 +57,7 @@ func NewAgent(d *agentdefs.Definition) Agent {
 		CalledByAgent: d.CalledByAgent, AllowAgents: d.AllowAgents,
 		Model: d.Model, Temperature: d.Temperature, TopP: d.TopP, MaxOutputTokens: d.MaxOutputTokens, Effort: d.Effort,
 		TimeoutSeconds: int(d.Timeout / time.Second), Background: d.Background, Detached: d.Detached, Worktree: d.Worktree, ForkContext: d.ForkContext, Hidden: d.Hidden, Inspectable: d.Inspectable,
-		Color: d.Color, Output: d.Output, May: d.May(), Permission: []Rule{}, Prompt: d.Prompt,
+		Color: d.Color, Output: d.Output, May: d.May(), Missing: d.Missing(agentdefs.Exists), Permission: []Rule{}, Prompt: d.Prompt,
 	}
 	for r := range d.Permission.Rules() {
 		doc.Permission = append(doc.Permission, Rule{r.Tool, r.Pattern, r.Action, r.Source.String()})

@@ -72,6 +72,7 @@ func (p commands) lintAgents(ctx context.Context, paths []string, opts lintOptio
 	if err != nil {
 		return err
 	}
+	report.Diagnostics = append([]agentdefs.Diagnostic{}, agentdefs.EachOnce(report.Diagnostics)...)
 	if opts.quiet {
 		report.Diagnostics = slices.DeleteFunc(report.Diagnostics, func(d agentdefs.Diagnostic) bool { return d.Severity == agentdefs.Information })
 	}

@@ -60,6 +60,9 @@ With --watch the table is printed again whenever files change, until Ctrl-C.`,
 	return cmd
 }
 
+// codeColumns is how wide a terminal is where a state has the code of its diagnostic.
+const codeColumns = 120
+
 // agentRow is a line of the table.
 type agentRow struct{ name, mode, steps, source, may, state, description string }
 
@@ -78,7 +81,7 @@ func (p commands) tableAgents(snapshot *agentdefs.Snapshot, opts listOptions) er
 	slices.SortStableFunc(rows, func(a, b agentRow) int { return cmp.Compare(a.name, b.name) })
 	t := &terminal.Table{
 		Header: []string{"NAME", "MODE", "STEPS", "SOURCE", "MAY", "STATE", "DESCRIPTION"},
-		Drop:   []string{"STEPS", "MODE", "SOURCE"},
+		Drop:   []string{"STEPS", "MODE", "DESCRIPTION", "MAY"},
 		Colors: func(row []string) terminal.Color {
 			switch {
 			case slices.Contains(row, "ok"):
@@ -89,13 +92,21 @@ func (p commands) tableAgents(snapshot *agentdefs.Snapshot, opts listOptions) er
 			return terminal.Yellow
 		},
 	}
-	description := 80
-	if opts.wide {
+	may, description := 80, 80
+	switch {
+	case opts.wide:
 		description = 300
+	case p.OutTerm.IsTerminal():
+		may = 40
+		if p.OutTerm.Columns() < codeColumns {
+			for i, r := range rows {
+				rows[i].state, _, _ = strings.Cut(r.state, " (")
+			}
+		}
 	}
 	for _, r := range rows {
 		t.Add(termtext.OneLine(r.name, 60), r.mode, r.steps, termtext.OneLine(r.source, 200),
-			termtext.OneLine(r.may, 80), r.state, termtext.OneLine(r.description, description))
+			termtext.OneLine(r.may, may), r.state, termtext.OneLine(r.description, description))
 	}
 	return p.PrintTable(t, opts.wide)
 }

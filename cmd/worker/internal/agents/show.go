@@ -98,7 +98,7 @@ func (p commands) noAgent(snapshot *agentdefs.Snapshot, name string, candidates 
 
 // reportOf prints the diagnostics of one file on stderr.
 func (p commands) reportOf(snapshot *agentdefs.Snapshot, file string) {
-	for _, d := range snapshot.Diagnostics() {
+	for _, d := range agentdefs.EachOnce(snapshot.Diagnostics()) {
 		if d.File == file {
 			fmt.Fprintln(p.Stderr, termtext.OneLine(d.String(), 2000))
 		}
@@ -189,6 +189,7 @@ func (p commands) inForce(d *agentdefs.Definition) [][2]string {
 		{"state", state},
 		{"mode", string(d.Mode)},
 		{"may", d.May()},
+		{"missing", missing(d)},
 		{"steps", strconv.Itoa(d.MaxSteps)},
 		{"time limit", limit},
 		{"model", cmp.Or(d.Model, "the caller's")},
@@ -196,6 +197,15 @@ func (p commands) inForce(d *agentdefs.Definition) [][2]string {
 		{"inspectable", strconv.FormatBool(d.Inspectable)},
 		{"hidden", strconv.FormatBool(d.Hidden)},
 	}, slices.DeleteFunc(set, func(f [2]string) bool { return f[1] == "" })...)
+}
+
+// missing says which tools of the file are not here.
+func missing(d *agentdefs.Definition) string {
+	names := d.Missing(agentdefs.Exists)
+	if len(names) == 0 {
+		return "-"
+	}
+	return strings.Join(names, ", ") + " (no tool here does the same)"
 }
 
 func decimal(f *float64) string {

@@ -114,7 +114,7 @@ func (p *Program) ReportDiagnostics(snapshot *agentdefs.Snapshot) {
 
 // wrong returns the errors and warnings of agent files.
 func wrong(snapshot *agentdefs.Snapshot) []agentdefs.Diagnostic {
-	return slices.DeleteFunc(slices.Clone(snapshot.Diagnostics()), func(d agentdefs.Diagnostic) bool { return d.Severity == agentdefs.Information })
+	return slices.DeleteFunc(agentdefs.EachOnce(snapshot.Diagnostics()), func(d agentdefs.Diagnostic) bool { return d.Severity == agentdefs.Information })
 }
 
 // report prints diagnostics, and counts others in one line: of is whose files those are.
