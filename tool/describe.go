@@ -12,6 +12,7 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 
 	"github.com/agentworker/worker/permission/shell"
+	"github.com/agentworker/worker/tool/internal/charset"
 	"github.com/agentworker/worker/tool/internal/rootfs"
 )
 
@@ -96,7 +97,8 @@ func (ws *Workspace) describeChange(call *Call, path string, after func(before [
 		name += " (a link to " + rootfs.Show(real) + ")"
 	}
 	before := ws.contentOf(real)
-	text, ok := after(before)
+	readable, _, isText := charset.Decode(before)
+	text, ok := after(readable)
 	switch {
 	case !ok:
 		return DescribeArguments("change "+name, call.Args, "path")
@@ -108,7 +110,7 @@ func (ws *Workspace) describeChange(call *Call, path string, after func(before [
 		d := Description{Title: "replace " + name + ", which it may not read"}
 		d.add("text", Text, text)
 		return d
-	case isBinary(before), int64(len(before)) == ws.opts.MaxFileBytes:
+	case !isText, int64(len(before)) == ws.opts.MaxFileBytes:
 		d := Description{Title: fmt.Sprintf("replace %s, a binary or large file", name)}
 		d.add("text", Text, text)
 		return d
@@ -119,7 +121,7 @@ func (ws *Workspace) describeChange(call *Call, path string, after func(before [
 	if text == "" && len(before) > 0 {
 		d.Title = "empty " + name
 	}
-	d.add("changes", Diff, diffOf(string(before), text))
+	d.add("changes", Diff, diffOf(string(readable), text))
 	return d
 }
 

@@ -8,11 +8,11 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/tool/internal/charset"
 	"github.com/agentworker/worker/tool/internal/rootfs"
 )
 
@@ -36,14 +36,14 @@ func editFile(ws *Workspace) Tool {
 		values: func(a editFileArgs) ([]permission.Value, error) {
 			values, err := ws.editValues(a.Path)
 			return ws.withAgentFiles(values, func(real string) ([]byte, error) {
-				after, _, _, err := replaceText(ws.contentOf(real), a, ws.opts.MaxFileBytes)
+				after, _, _, err := ws.edited(ws.contentOf(real), a)
 				return after, err
 			}), err
 		},
 		describe: func(call *Call, a editFileArgs) Description {
 			return ws.describeChange(call, a.Path, func(before []byte) (string, bool) {
 				after, _, _, err := replaceText(before, a, ws.opts.MaxFileBytes)
-				return string(after), err == nil && utf8.Valid(before)
+				return string(after), err == nil
 			})
 		},
 		run: ws.edit,
@@ -85,7 +85,7 @@ func (ws *Workspace) edit(ctx context.Context, call *Call, a editFileArgs) (Resu
 	if err := ws.changes.CheckEdit(call.SessionID, call.Began, real, Hash(before)); err != nil {
 		return Result{}, err
 	}
-	after, n, lines, err := replaceText(before, a, ws.opts.MaxFileBytes)
+	after, n, lines, err := ws.edited(before, a)
 	if err != nil {
 		return Result{}, fmt.Errorf("%s: %w", rootfs.Show(rel), err)
 	}
@@ -114,10 +114,24 @@ func (ws *Workspace) readText(call *Call, real string) ([]byte, error) {
 		return nil, rootfs.PathError(real, err)
 	case int64(len(content)) > limit:
 		return nil, fmt.Errorf("%s has %s, more than the %s that can be edited", rootfs.Show(real), showSize(info.Size()), showSize(limit))
-	case isBinary(content):
-		return nil, fmt.Errorf("%s is a binary file and cannot be edited as text", rootfs.Show(real))
 	}
 	return content, nil
+}
+
+// errNoText is the error of an edit of a file that is no text.
+var errNoText = errors.New("it is a binary file and cannot be edited as text")
+
+// edited is replaceText for the content of a file, whatever charset that is in.
+func (ws *Workspace) edited(content []byte, a editFileArgs) (after []byte, n int, lines []int, err error) {
+	text, stored, ok := charset.Decode(content)
+	if !ok {
+		return nil, 0, nil, errNoText
+	}
+	if after, n, lines, err = replaceText(text, a, ws.opts.MaxFileBytes); err != nil {
+		return nil, 0, nil, err
+	}
+	after, err = stored.Encode(after)
+	return after, n, lines, err
 }
 
 // replaceText replaces a.OldText, which must occur exactly once unless a.ReplaceAll is

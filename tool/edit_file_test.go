@@ -30,6 +30,8 @@ func TestEditFile(t *testing.T) {
 		{"BOM", bom + "a\n", "a", "b", false, bom + "b\n", "at line 1"},
 		{"BOM in both texts", bom + "a\n", bom + "a", bom + "b", false, bom + "b\n", "at line 1"},
 		{"not UTF-8", "caf\xe9\nb\n", "b", "c", false, "caf\xe9\nc\n", "at line 2"},
+		{"Latin letters", "caf\xe9\nb\n", "café", "thé", false, "th\xe9\nb\n", "at line 1"},
+		{"UTF-16", "\xff\xfea\x00\n\x00b\x00\n\x00", "b", "é", false, "\xff\xfea\x00\n\x00\xe9\x00\n\x00", "at line 2"},
 		{"a dollar is no group", "a\n", "a", "$1", false, "$1\n", "at line 1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/internal/toolcatalog"
+	"github.com/agentworker/worker/tool/internal/charset"
 	"github.com/agentworker/worker/tool/internal/linematch"
 	"github.com/agentworker/worker/tool/internal/rootfs"
 )
@@ -93,10 +94,12 @@ func (s *fileSearch) file(ctx context.Context, path string) found {
 		return found{path: path, err: errUnreadable}
 	case n > limit:
 		return found{path: path, err: errTooLarge}
-	case isBinary(buf.Bytes()):
+	}
+	text, _, ok := charset.Decode(buf.Bytes())
+	if !ok {
 		return found{path: path, err: errBinary}
 	}
-	return found{path: path, lines: s.lines(ctx, bytes.TrimPrefix(buf.Bytes(), utf8BOM))}
+	return found{path: path, lines: s.lines(ctx, bytes.TrimPrefix(text, utf8BOM))}
 }
 
 // lines returns the lines of text that match and those around them.

@@ -13,6 +13,7 @@ import (
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/tool/internal/charset"
 	"github.com/agentworker/worker/tool/internal/rootfs"
 )
 
@@ -60,7 +61,11 @@ func (ws *Workspace) readLines(ctx context.Context, call *Call, a readFileArgs) 
 	}
 	defer f.Close()
 	sum := sha256.New()
-	r := &lineReader{r: bufio.NewReaderSize(io.TeeReader(f, sum), int(min(max(info.Size()+1, binaryHead), 64<<10)))}
+	from, stored, err := ws.decoded(io.TeeReader(f, sum), info.Size())
+	if err != nil {
+		return Result{}, rootfs.PathError(rel, err)
+	}
+	r := &lineReader{r: bufio.NewReaderSize(from, int(min(max(info.Size()+1, binaryHead), 64<<10)))}
 	head, err := r.r.Peek(binaryHead)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return Result{}, rootfs.PathError(rel, err)
@@ -97,12 +102,32 @@ func (ws *Workspace) readLines(ctx context.Context, call *Call, a readFileArgs) 
 	if p.crlf {
 		out.note("the lines end in CRLF; edit_file keeps that")
 	}
+	if !stored.IsUTF8() {
+		out.note("the file is stored as %s, which edit_file and write_file keep", stored)
+	}
 	if bom {
 		out.note("the file begins with a UTF-8 byte order mark, which edit_file keeps")
 	}
 	result := out.result()
 	result.Truncated = result.Truncated || p.long > 0
 	return result, nil
+}
+
+// decoded returns the text of a file as UTF-8, and how it is stored. What is too large to be
+// edited, or no text, is returned as it is.
+func (ws *Workspace) decoded(f io.Reader, size int64) (io.Reader, charset.Charset, error) {
+	if size > ws.opts.MaxFileBytes {
+		return f, charset.Charset{}, nil
+	}
+	content, err := io.ReadAll(io.LimitReader(f, ws.opts.MaxFileBytes+1))
+	if err != nil {
+		return nil, charset.Charset{}, err
+	}
+	text, stored, ok := charset.Decode(content)
+	if !ok {
+		text = content
+	}
+	return io.MultiReader(bytes.NewReader(text), f), stored, nil
 }
 
 // page is the part of a file that one call shows.

@@ -8,6 +8,7 @@ import (
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/tool/internal/charset"
 	"github.com/agentworker/worker/tool/internal/rootfs"
 )
 
@@ -54,11 +55,17 @@ func (ws *Workspace) writeAll(ctx context.Context, call *Call, a writeFileArgs) 
 	if err := ws.changes.CheckReplace(call.SessionID, call.Began, real, before); err != nil {
 		return Result{}, err
 	}
-	created, err := ws.files.Replace(ctx, real, []byte(a.Content))
+	content := []byte(a.Content)
+	if _, stored, ok := charset.Decode(ws.contentOf(real)); ok {
+		if content, err = stored.Encode(content); err != nil {
+			return Result{}, fmt.Errorf("%s: %w, or remove the file first to have it as UTF-8", rootfs.Show(rel), err)
+		}
+	}
+	created, err := ws.files.Replace(ctx, real, content)
 	if err != nil {
 		return Result{}, err
 	}
-	after := Hash([]byte(a.Content))
+	after := Hash(content)
 	ws.changes.Replaced(call.SessionID, call.Agent, real, after)
 	lines := strings.Count(a.Content, "\n")
 	if a.Content != "" && !strings.HasSuffix(a.Content, "\n") {
