@@ -47,6 +47,12 @@ type servedProcess struct {
 // startServing starts one in a folder, with the model of a server.
 func startServing(t *testing.T, dir, model string, args ...string) *servedProcess {
 	t.Helper()
+	return startServingIn(t, dir, []string{"ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL=" + model, "OPENAI_API_KEY=k", "OPENAI_BASE_URL=" + model + "/v1"}, args...)
+}
+
+// startServingIn starts one in a folder, with variables of the environment.
+func startServingIn(t *testing.T, dir string, environ []string, args ...string) *servedProcess {
+	t.Helper()
 	path, err := exec.LookPath("worker")
 	if err != nil {
 		t.Fatal(err)
@@ -54,7 +60,7 @@ func startServing(t *testing.T, dir, model string, args ...string) *servedProces
 	p := &servedProcess{t: t, state: filepath.Join(dir, "state")}
 	p.cmd = exec.Command(path, "serve", "--dir", dir, "--state-dir", p.state, "--listen", "127.0.0.1:0", "--model", "anthropic/claude-haiku-5-5")
 	p.cmd.Args = append(p.cmd.Args, args...)
-	p.cmd.Env = []string{"HOME=" + filepath.Join(dir, "home"), "PATH=" + os.Getenv("PATH"), "ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL=" + model}
+	p.cmd.Env = append([]string{"HOME=" + filepath.Join(dir, "home"), "PATH=" + os.Getenv("PATH")}, environ...)
 	out, err := p.cmd.StderrPipe()
 	if err == nil {
 		err = p.cmd.Start()

@@ -2,9 +2,12 @@ package openaimodel
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -95,7 +98,7 @@ func (m *Model) body(req *model.Request) ([]byte, error) {
 		if msg.Role == model.Assistant {
 			params.Messages = append(params.Messages, m.assistant(msg, thinks)...)
 		} else {
-			params.Messages = append(params.Messages, user(msg)...)
+			params.Messages = append(params.Messages, m.user(msg)...)
 		}
 	}
 	if len(params.Messages) == system {
@@ -109,14 +112,15 @@ func (m *Model) body(req *model.Request) ([]byte, error) {
 
 // user returns the messages of one of ours: a message for each tool result,
 // then the text.
-func user(msg model.Message) []message {
+func (m *Model) user(msg model.Message) []message {
 	var messages []message
 	for _, result := range msg.ToolResults {
 		text := result.Text
 		if result.IsError && !strings.HasPrefix(strings.ToLower(text), "error") {
 			text = "Error: " + text
 		}
-		messages = append(messages, message{Role: "tool", Content: &text, ToolCallID: &result.ToolCallID})
+		id := m.callID(result.ToolCallID)
+		messages = append(messages, message{Role: "tool", Content: &text, ToolCallID: &id})
 	}
 	if msg.Text != "" {
 		messages = append(messages, message{Role: "user", Content: &msg.Text, beside: len(msg.ToolResults) > 0})
@@ -141,7 +145,7 @@ func (m *Model) assistant(msg model.Message, thinks bool) []message {
 	}
 	out.ReasoningDetails, out.ReasoningOpaque = back.Details, back.Opaque
 	for i, call := range msg.ToolCalls {
-		sent := toolCall{ID: call.ID, Type: "function", Function: functionCall{model.ToolName(call.Name), arguments(call.Arguments)}}
+		sent := toolCall{ID: m.callID(call.ID), Type: "function", Function: functionCall{model.ToolName(call.Name), arguments(call.Arguments)}}
 		switch {
 		case i < len(back.Calls) && says(back.Calls[i]):
 			sent.Extra = back.Calls[i]
@@ -155,6 +159,22 @@ func (m *Model) assistant(msg model.Message, thinks bool) []message {
 		out.ReasoningContent = &thought
 	}
 	return []message{out}
+}
+
+// maxCallID is the longest id of a tool call that OpenAI takes.
+const maxCallID = 40
+
+// mistralID matches the ids of tool calls that Mistral takes.
+var mistralID = regexp.MustCompile(`^[a-zA-Z0-9]{9}$`)
+
+// callID returns an id of a tool call that the server takes. Those of other servers, and those that
+// are made up, may have another form.
+func (m *Model) callID(id string) string {
+	if fits := len(id) <= maxCallID; fits && (m.known.Name != "mistral" || mistralID.MatchString(id)) {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	return hex.EncodeToString(sum[:])[:9]
 }
 
 // reasoning returns the reasoning of a message that this adapter has made:
