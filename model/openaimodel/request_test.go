@@ -184,7 +184,7 @@ func conversation(t *rapid.T) *model.Request {
 			answer.Reasoning = []model.Reasoning{{Text: text.Draw(t, "thought")}}
 		}
 		results := model.Message{Role: model.User}
-		for _, id := range rapid.SliceOfNDistinct(text, 0, 3, rapid.ID[string]).Draw(t, "calls") {
+		for _, id := range rapid.SliceOfNDistinct(rapid.StringMatching(`[!-~]{1,40}`), 0, 3, rapid.ID[string]).Draw(t, "calls") {
 			arguments, err := json.Marshal(map[string]string{"pattern": text.Draw(t, "pattern")})
 			if err != nil {
 				t.Fatal(err)
