@@ -281,7 +281,7 @@ func TestProxy(t *testing.T) {
 func TestEnvironment(t *testing.T) {
 	got := sandbox.Environ([]string{"PATH=/bin", "OPENAI_API_KEY=x", "MY_TOKEN_2=x", "KEYBOARD=us", "WORKER_NATS=x", "SSH_AUTH_SOCK=x", "KEPT_TOKEN=k", "LANG=C", "DROP=x", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=a.b", "GIT_CONFIG_VALUE_0=c"},
 		sandbox.EnvRules{Keep: []string{"KEPT_TOKEN"}, Drop: []string{"DROP"}}, "/ws")
-	want := "PATH=/bin KEYBOARD=us KEPT_TOKEN=k LANG=C GIT_CONFIG_KEY_0=a.b GIT_CONFIG_VALUE_0=c GIT_CONFIG_KEY_1=safe.bareRepository GIT_CONFIG_VALUE_1=explicit GIT_CONFIG_COUNT=2 PWD=/ws TMPDIR=/tmp"
+	want := "PATH=/bin KEYBOARD=us KEPT_TOKEN=k LANG=C GIT_CONFIG_KEY_0=a.b GIT_CONFIG_VALUE_0=c GIT_CONFIG_KEY_1=safe.bareRepository GIT_CONFIG_VALUE_1=explicit GIT_CONFIG_KEY_2=core.checkStat GIT_CONFIG_VALUE_2=minimal GIT_CONFIG_KEY_3=core.trustctime GIT_CONFIG_VALUE_3=false GIT_CONFIG_COUNT=4 PWD=/ws TMPDIR=/tmp"
 	if got = withoutQuiet(got); strings.Join(got, " ") != want {
 		t.Errorf("got  %s\nwant %s", strings.Join(got, " "), want)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"time"
 )
 
 // ErrNotHeld is what Start returns where no sandbox can hold a command.
@@ -43,6 +44,10 @@ type Command struct {
 	Stdin, Stdout, Stderr *os.File
 
 	Limits Limits
+
+	// Settle has git note anew what it tracks, some time after a moment. It is called where
+	// git would else compare the content of a hidden file. nil means nobody does.
+	Settle func(after time.Time)
 }
 
 // Limits are bounds for all that a command starts. 0 means the default.

@@ -78,7 +78,9 @@ func Environ(env []string, rules EnvRules, dir string) []string {
 		out = append(out, e)
 	}
 	out = quieted(out, rules.Keep)
-	settings := append(gitSettings(env, rules.Keep), [2]string{"safe.bareRepository", "explicit"})
+	settings := append(gitSettings(env, rules.Keep), [2]string{"safe.bareRepository", "explicit"},
+		// What is hidden looks like what git has noted, but for its inode and times of change.
+		[2]string{"core.checkStat", "minimal"}, [2]string{"core.trustctime", "false"})
 	settings = append(settings, rules.Git...)
 	for i, kv := range settings {
 		n := strconv.Itoa(i)

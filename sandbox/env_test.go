@@ -52,7 +52,8 @@ func TestEnvironGitSettings(t *testing.T) {
 	got = withoutQuiet(got)
 	want := []string{
 		"GIT_CONFIG_KEY_0=a.b", "GIT_CONFIG_VALUE_0=c", "GIT_CONFIG_KEY_1=d.e", "GIT_CONFIG_VALUE_1=",
-		"GIT_CONFIG_KEY_2=safe.bareRepository", "GIT_CONFIG_VALUE_2=explicit", "GIT_CONFIG_COUNT=3", "PWD=/ws", "TMPDIR=/tmp",
+		"GIT_CONFIG_KEY_2=safe.bareRepository", "GIT_CONFIG_VALUE_2=explicit",
+		"GIT_CONFIG_KEY_3=core.checkStat", "GIT_CONFIG_VALUE_3=minimal", "GIT_CONFIG_KEY_4=core.trustctime", "GIT_CONFIG_VALUE_4=false", "GIT_CONFIG_COUNT=5", "PWD=/ws", "TMPDIR=/tmp",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)

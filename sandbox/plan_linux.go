@@ -6,7 +6,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/agentworker/worker/internal/gitindex"
 	"github.com/agentworker/worker/sandbox/internal/wire"
 )
 
@@ -31,6 +33,7 @@ type layout struct {
 	judged      []string
 	watched     []string // where files are judged that come later
 	free        []string
+	racy        time.Time // when git has noted a hidden file, if it compares its content; zero means it does not
 	plan        Plan
 }
 
@@ -210,9 +213,10 @@ func (p *Profile) workspace(l *layout, trees []*folder) error {
 			l.plan.ReadOnly = append(l.plan.ReadOnly, path)
 		}
 	}
+	tracked := p.tracked(l, held.hide)
 	for _, path := range held.hide {
 		if path != p.Workspace {
-			add(wire.OpHide, "", path)
+			l.mounts = append(l.mounts, wire.Mount{Op: wire.OpHide, Target: path, As: tracked[path]})
 			l.plan.Hidden = append(l.plan.Hidden, path)
 		}
 	}
@@ -223,6 +227,38 @@ func (p *Profile) workspace(l *layout, trees []*folder) error {
 		}
 	}
 	return nil
+}
+
+// tracked returns how hidden files that git tracks look, and those in hidden folders, so that it
+// takes them for unchanged. Where the index can't be read, they look like none.
+func (p *Profile) tracked(l *layout, hidden []string) map[string][]wire.Placeholder {
+	if len(hidden) == 0 {
+		return nil
+	}
+	out, is := make(map[string][]wire.Placeholder), make(map[string]bool, len(hidden))
+	for _, path := range hidden {
+		is[path] = true
+	}
+	err := gitindex.Stats(p.Workspace, func(path string, s gitindex.Stat) {
+		at, below := path, ""
+		for !is[at] {
+			if at == p.Workspace || at == filepath.Dir(at) {
+				return
+			}
+			at = filepath.Dir(at)
+		}
+		if at != path {
+			below = path[len(at)+1:]
+		}
+		if s.Racy && s.Modified.After(l.racy) {
+			l.racy = s.Modified
+		}
+		out[at] = append(out[at], wire.Placeholder{Path: below, Size: s.Size, Modified: s.Modified.UnixNano(), Executable: s.Executable})
+	})
+	if err != nil {
+		return nil
+	}
+	return out
 }
 
 // shows reports whether path is in something that is mounted from outside, and

@@ -183,6 +183,9 @@ func (s *Session) attempt(cmd *Command) (*Process, error) {
 	if s.backend == Landlock {
 		env = forLandlockEnv(env, s.dir)
 	}
+	if cmd.Settle != nil && !l.racy.IsZero() {
+		cmd.Settle(l.racy)
+	}
 	s.finish(cmd.Profile, l)
 	job := wire.Job{
 		Args: cmd.Args, Env: env, Dir: cmd.Dir, Mounts: l.mounts, Read: l.read, Write: l.write,

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/agentworker/worker/internal/worktree"
 	"github.com/agentworker/worker/sandbox"
 	"github.com/agentworker/worker/tool/internal/headtail"
 )
@@ -59,7 +60,9 @@ func (rd *reader) finish(grace time.Duration) {
 // runSandboxed runs the command in a session's sandbox, and waits until
 // nothing is left of it.
 func (c *command) runSandboxed(b *box, profile *sandbox.Profile) error {
-	proc, err := c.supervise(b.Start, &sandbox.Command{Dir: c.dir, Profile: profile, Env: c.ws.env})
+	proc, err := c.supervise(b.Start, &sandbox.Command{Dir: c.dir, Profile: profile, Env: c.ws.env, Settle: func(after time.Time) {
+		_ = worktree.RewriteIndex(c.ctx, c.ws.files.Dir(), after) // without it git may take a hidden file for changed
+	}})
 	if err != nil {
 		return err
 	}

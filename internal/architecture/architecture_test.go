@@ -42,15 +42,15 @@ var mayImport = map[string][]string{
 	"permission/glob":   nil,
 	"policy":            {"permission", "permission/glob", "internal/spendlimit"},
 	"policy/policytest": {"policy"},
-	"permission/shell":  {"permission", "permission/glob", "permission/internal/program", "permission/internal/gitindex"},
+	"permission/shell":  {"permission", "permission/glob", "permission/internal/program", "internal/gitindex"},
 
-	"permission/internal/program":  nil, // what is known of programs, apart from what an analysis makes of it
-	"permission/internal/gitindex": nil, // git's index without git
+	"permission/internal/program": nil, // what is known of programs, apart from what an analysis makes of it
 
 	"eventbus":            {"eventbus/event", "eventbus/internal/embedded", "eventbus/internal/natsstore", "eventbus/internal/storefiles"},
 	"eventbus/event":      nil,
 	"model":               nil,
-	"sandbox":             {"permission", "permission/glob"},
+	"sandbox":             {"permission", "permission/glob", "internal/gitindex"},
+	"internal/gitindex":   nil, // git's index without git
 	"internal/workspace":  nil,
 	"internal/worktree":   nil,
 	"internal/spendlimit": nil,

@@ -134,3 +134,18 @@ func said(stderr string) string {
 	}
 	return text
 }
+
+// RewriteIndex has git write the index of the repository of dir anew, in a second after the one
+// of a moment, or of now if that is far ahead. Files of that second are then told by their times.
+func RewriteIndex(ctx context.Context, dir string, after time.Time) error {
+	const tick = 20 * time.Millisecond // the times of files lag behind the clock by up to a tick of the kernel
+	if wait := time.Until(after.Truncate(time.Second).Add(time.Second + tick)); wait > 0 {
+		select {
+		case <-time.After(min(wait, time.Second+tick)):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	_, err := Git(ctx, dir, "update-index", "-q", "--refresh", "--force-write-index")
+	return err
+}

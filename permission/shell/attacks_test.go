@@ -91,7 +91,9 @@ func TestGitTrees(t *testing.T) {
 		setup, command string
 		want           permission.Action
 	}{
-		{"git add -f .env", "git diff", permission.Ask},
+		{"git add -f .env", "git diff", permission.Allow}, // a hidden file is unchanged
+		{"git add -f .env", "git diff HEAD", permission.Ask},
+		{"git add -f .env", "git diff --cached", permission.Ask},
 		{"git add -f .env", "git diff -- src README.md", permission.Allow},
 		{"git add -f .env", "git diff HEAD -- conf ':!x'", permission.Ask},
 		{"git add README.md", "git diff", permission.Allow},

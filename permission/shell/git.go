@@ -1,13 +1,14 @@
 package shell
 
 import (
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/agentworker/worker/internal/gitindex"
 	"github.com/agentworker/worker/permission"
-	"github.com/agentworker/worker/permission/internal/gitindex"
 	"github.com/agentworker/worker/permission/internal/program"
 )
 
@@ -49,8 +50,44 @@ func (a *analysis) git(st *state, p *program.Program, v argv) {
 		}
 	}
 	if !p.PrintsNone(sub, args.certain()) {
-		a.stored(st, sub, args)
+		a.stored(st, sub, args, sub == "diff" && len(v) == len(args)+2 && workTree(args))
 	}
+}
+
+// plainOption is an option of git diff that chooses neither commits nor other files.
+var plainOption = regexp.MustCompile(`^(?:-[pswbRz]|-U[0-9]*|--(?:stat|shortstat|numstat|dirstat|summary|name-only|name-status|patch|no-patch|raw|patch-with-stat|unified=[0-9]+|` +
+	`color|no-color|color-words|word-diff|minimal|patience|histogram|ignore-all-space|ignore-space-change|ignore-blank-lines|exit-code|quiet|check|compact-summary|no-ext-diff|no-textconv|no-renames|find-renames))(?:=[a-z0-9,-]+)?$`)
+
+// workTree reports whether git diff with these words compares the files of the work tree with
+// the index, and nothing else.
+func workTree(args argv) bool {
+	for _, t := range args {
+		switch {
+		case !t.known:
+			return false
+		case t.s == "--":
+			return true // files follow
+		case !plainOption.MatchString(t.s):
+			return false
+		}
+	}
+	return true
+}
+
+// hideable reports whether path is a regular file of the workspace root, of the repository that the
+// workspace is in.
+func hideable(root, path string) bool {
+	rel, err := filepath.Rel(root, path)
+	if err != nil || !filepath.IsLocal(rel) {
+		return false
+	}
+	for dir := filepath.Dir(path); dir != root; dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return false
+		}
+	}
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode().IsRegular()
 }
 
 // commit is a revision that cannot be the id of a file; inCommit a file as a
@@ -61,8 +98,9 @@ var (
 )
 
 // stored adds the tracked files that git may print or copy: all, or the ones
-// that words limit it to.
-func (a *analysis) stored(st *state, sub string, args argv) {
+// that words limit it to. changed says that it prints what has changed in the work tree: where a
+// sandbox hides a file of the workspace, that is unchanged.
+func (a *analysis) stored(st *state, sub string, args argv, changed bool) {
 	add := func(path string, certainty permission.Certainty) {
 		v := a.ws.FileValue(readFile, path)
 		v.Kind, v.Certainty = permission.Mentioned, certainty
@@ -100,8 +138,14 @@ func (a *analysis) stored(st *state, sub string, args argv) {
 			limited = false // it may be the id of any file
 		}
 	}
+	if changed {
+		a.anyFile()
+	}
 	for _, file := range files {
 		path := filepath.Join(top, filepath.FromSlash(file))
+		if changed && hideable(a.ws.Root, path) {
+			continue
+		}
 		if !limited || len(only) == 0 || slices.ContainsFunc(only, func(p string) bool { return path == p || strings.HasPrefix(path, strings.TrimSuffix(p, "/")+"/") }) {
 			add(path, permission.Possible)
 		}

@@ -121,7 +121,7 @@ func (b *builder) do(i int, m wire.Mount) error {
 	case wire.OpFreeze, wire.OpPin:
 		return b.again(rel, m.Op)
 	case wire.OpHide:
-		return b.hide(rel)
+		return b.hide(rel, m.As)
 	}
 	return errors.New("unknown operation")
 }
@@ -242,7 +242,7 @@ func setReadOnly(fd int, path string, flags uint) error {
 // hide mounts over rel what cannot be opened. A file gets a device on a mount
 // without devices, which not even root can open; a folder gets an empty one
 // without rights.
-func (b *builder) hide(rel string) (err error) {
+func (b *builder) hide(rel string, as []wire.Placeholder) (err error) {
 	at, err := b.at(rel)
 	if err != nil {
 		return err
@@ -251,6 +251,9 @@ func (b *builder) hide(rel string) (err error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(at, &st); err != nil {
 		return err
+	}
+	if kind := st.Mode & unix.S_IFMT; len(as) > 0 && (kind == unix.S_IFDIR) == (as[0].Path != "") && (kind == unix.S_IFDIR || kind == unix.S_IFREG) {
+		return b.placeholders(at, as)
 	}
 	cover := &b.null
 	if st.Mode&unix.S_IFMT == unix.S_IFDIR {

@@ -74,6 +74,18 @@ type Mount struct {
 	Target string
 	// Optional: nothing happens if Source is not there.
 	Optional bool
+	// As is what a hidden file looks like, or what is in a hidden folder. Without it a file
+	// is a device, and a folder can't be opened.
+	As []Placeholder
+}
+
+// Placeholder is a regular file without content that can't be opened, and that git takes for one
+// which it tracks.
+type Placeholder struct {
+	Path       string // below the folder that is hidden; empty means the file itself
+	Size       int64
+	Modified   int64 // in nanoseconds since 1970
+	Executable bool
 }
 
 // Job is the first document on the socket of an init or inner helper.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // Bounds of the index of a repository that is looked at.
@@ -26,24 +27,66 @@ var errIndex = errors.New("a git index that cannot be read")
 // of the folder dir, and its top folder; none outside a repository. An
 // error: it cannot be told.
 func Files(dir string) (top string, files []string, err error) {
+	top, data, _, err := read(dir)
+	if err != nil || data == nil {
+		return top, nil, err
+	}
+	err = parseIndex(data, maxFiles, func(path string, _ []byte) { files = append(files, path) })
+	return top, files, err
+}
+
+// Stat is what the index notes of a file.
+type Stat struct {
+	Modified   time.Time // in seconds and nanoseconds
+	Size       int64
+	Executable bool
+
+	// Racy says that the file was noted in the second in which the index was written. Git
+	// compares its content, whatever the rest says.
+	Racy bool
+}
+
+// Stats calls each with what the index of the repository of the folder dir notes of a regular
+// file, and its absolute path.
+func Stats(dir string, each func(path string, s Stat)) error {
+	top, data, written, err := read(dir)
+	if err != nil || data == nil {
+		return err
+	}
+	return parseIndex(data, len(data), func(path string, entry []byte) {
+		mode := binary.BigEndian.Uint32(entry[24:])
+		if mode&0o170000 != 0o100000 || !filepath.IsLocal(path) {
+			return
+		}
+		modified := time.Unix(int64(binary.BigEndian.Uint32(entry[8:])), int64(binary.BigEndian.Uint32(entry[12:])))
+		each(filepath.Join(top, filepath.FromSlash(path)), Stat{modified, int64(binary.BigEndian.Uint32(entry[36:])), mode&0o100 != 0, modified.Unix() >= written.Unix()})
+	})
+}
+
+// read returns the index of the repository of the folder dir, its top folder, and when the index
+// was written. data is nil where there is no index.
+func read(dir string) (top string, data []byte, written time.Time, err error) {
 	top, gitDir, err := gitFolder(dir)
 	if err != nil || gitDir == "" {
-		return "", nil, err
+		return "", nil, written, err
 	}
 	f, err := os.Open(filepath.Join(gitDir, "index"))
 	if errors.Is(err, os.ErrNotExist) {
-		return top, nil, nil
+		return top, nil, written, nil
 	}
 	if err != nil {
-		return "", nil, err
+		return "", nil, written, err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
-	if err != nil || len(data) > maxBytes {
-		return "", nil, errors.Join(errIndex, err)
+	info, err := f.Stat()
+	if err != nil {
+		return "", nil, written, err
 	}
-	files, err = parseIndex(data)
-	return top, files, err
+	data, err = io.ReadAll(io.LimitReader(f, maxBytes+1))
+	if err != nil || len(data) > maxBytes {
+		return "", nil, written, errors.Join(errIndex, err)
+	}
+	return top, data, info.ModTime(), nil
 }
 
 // gitFolder returns the nearest folder at or above dir that is a work tree of
@@ -77,23 +120,23 @@ func gitFolder(dir string) (top, gitDir string, err error) {
 	}
 }
 
-// parseIndex returns the paths in an index of version 2 to 4 with SHA-1, as
-// git's Documentation/gitformat-index describes it.
+// parseIndex calls each with the path and the entry of each file in an index of version 2
+// to 4 with SHA-1 and at most so many files, as git's Documentation/gitformat-index
+// describes it.
 //
 // go-git's reader does not do. It bounds neither the number of entries nor the
 // length of a path: a hostile index of 230 KB takes 200 MB. It also refuses an
 // index without a checksum (git's index.skipHash).
-func parseIndex(data []byte) ([]string, error) {
+func parseIndex(data []byte, most int, each func(path string, entry []byte)) error {
 	const fixed = 62 // bytes of an entry before its path
 	if len(data) < 12 || string(data[:4]) != "DIRC" {
-		return nil, errIndex
+		return errIndex
 	}
 	version, count := binary.BigEndian.Uint32(data[4:]), binary.BigEndian.Uint32(data[8:])
-	if version < 2 || version > 4 || count > maxFiles {
-		return nil, errIndex
+	if version < 2 || version > 4 || int(count) > most {
+		return errIndex
 	}
 	rest := data[12:]
-	files := make([]string, 0, count)
 	previous := ""
 	for range count {
 		size := fixed
@@ -101,39 +144,39 @@ func parseIndex(data []byte) ([]string, error) {
 			size += 2
 		}
 		if len(rest) <= size {
-			return nil, errIndex
+			return errIndex
 		}
 		path := rest[size:]
 		prefix := ""
 		if version == 4 {
 			drop, n := indexOffset(path)
 			if n == 0 || drop > len(previous) {
-				return nil, errIndex
+				return errIndex
 			}
 			prefix, path, size = previous[:len(previous)-drop], path[n:], size+n
 		}
 		end := bytes.IndexByte(path, 0)
 		if end < 0 || len(prefix)+end > maxPath {
-			return nil, errIndex
+			return errIndex
 		}
 		previous = prefix + string(path[:end])
 		if length := int(binary.BigEndian.Uint16(rest[60:]) & 0xFFF); length != min(len(previous), 0xFFF) {
-			return nil, errIndex // with hashes of another length
+			return errIndex // with hashes of another length
 		}
-		files = append(files, previous)
+		each(previous, rest[:fixed])
 		size += end + 1
 		if version < 4 {
 			size = (size + 7) &^ 7 // entries are padded to 8 bytes
 		}
 		if size > len(rest) {
-			return nil, errIndex
+			return errIndex
 		}
 		rest = rest[size:]
 	}
 	if bytes.HasPrefix(rest, []byte("link")) || bytes.HasPrefix(rest, []byte("sdir")) { // the rest is elsewhere
-		return nil, errIndex
+		return errIndex
 	}
-	return files, nil
+	return nil
 }
 
 // indexOffset reads a number of variable length, and how many bytes it has; 0 means
