@@ -133,49 +133,53 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 			yield(nil, m.at.Refused(ctx, res, err))
 			return
 		}
-		streamed := endpoint.EndLine(res)
-		events := ssestream.NewDecoder(res)
-		var answer answer
-		var late *time.Timer // ends the reading of an answer that is whole
-		var broken error
-		for broken == nil && events.Next() {
-			data := bytes.TrimSpace(events.Event().Data)
-			if !bytes.HasPrefix(data, []byte("{")) {
-				continue // it keeps the connection alive
-			}
-			var event anthropic.MessageStreamEventUnion
-			if broken = json.Unmarshal(data, &event); broken != nil {
-				if streamed.CutOff(broken) {
-					broken = nil
-				}
-				break
-			}
-			if event.Type == "error" || event.Type == "" && bytes.Contains(data, []byte(`"error"`)) || events.Event().Type == "error" {
-				yield(nil, m.sent(data))
-				return
-			}
-			for _, part := range answer.add(event) {
-				if !yield(part, nil) {
-					return
-				}
-			}
-			if answer.complete {
-				return
-			}
-			if answer.stop != "" && late == nil {
-				late = time.AfterFunc(endpoint.AfterFinish, cancel)
-				defer late.Stop()
-			}
+		flow := endpoint.NewFlow(yield)
+		defer endpoint.Pace(callCtx, res, flow)()
+		m.read(ctx, res, flow, cancel)
+	}
+}
+
+// read reads an answer.
+func (m *Model) read(ctx context.Context, res *http.Response, flow *endpoint.Flow, cancel context.CancelFunc) {
+	streamed := endpoint.EndLine(res)
+	events := ssestream.NewDecoder(res)
+	var answer answer
+	var late *time.Timer // ends the reading of an answer that is whole
+	var broken error
+	for broken == nil && events.Next() {
+		data := bytes.TrimSpace(events.Event().Data)
+		if !bytes.HasPrefix(data, []byte("{")) {
+			continue // it keeps the connection alive
 		}
-		if answer.stop == "" {
-			yield(nil, m.at.Broken(ctx, cmp.Or(broken, events.Err())))
+		var event anthropic.MessageStreamEventUnion
+		if broken = json.Unmarshal(data, &event); broken != nil {
+			if streamed.CutOff(broken) {
+				broken = nil
+			}
+			break
+		}
+		if event.Type == "error" || event.Type == "" && bytes.Contains(data, []byte(`"error"`)) || events.Event().Type == "error" {
+			flow.Fail(m.sent(data))
 			return
 		}
-		// What breaks after the stop reason takes nothing away.
-		for _, part := range answer.finish() {
-			if !yield(part, nil) {
-				return
-			}
+		if !flow.Add(answer.add(event)...) {
+			return
 		}
+		if answer.complete {
+			flow.Flush()
+			return
+		}
+		if answer.stop != "" && late == nil {
+			late = time.AfterFunc(endpoint.AfterFinish, cancel)
+			defer late.Stop()
+		}
+	}
+	if answer.stop == "" {
+		flow.Fail(m.at.Broken(ctx, cmp.Or(broken, events.Err())))
+		return
+	}
+	// What breaks after the stop reason takes nothing away.
+	if flow.Add(answer.finish()...) {
+		flow.Flush()
 	}
 }

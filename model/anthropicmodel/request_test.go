@@ -200,7 +200,7 @@ func conversation(t *rapid.T) *model.Request {
 }
 
 func Example() {
-	server := modeltest.Start(replaymodel.Script{{Text: replaymodel.Chunks{"Hello", " there."}}}, nil)
+	server := modeltest.Start(replaymodel.Script{{Text: replaymodel.Chunks{"Hello there."}}}, nil)
 	defer func() { _ = server.Close() }()
 	m := anthropicmodel.New("claude-sonnet-5-5", &anthropicmodel.Options{APIKey: "sk-ant-…", BaseURL: server.URL})
 	for part, err := range m.Stream(context.Background(), modeltest.Ask("Hello?")) {
@@ -211,8 +211,7 @@ func Example() {
 		fmt.Printf("%T %+v\n", part, part)
 	}
 	// Output:
-	// model.TextDelta {Text:Hello}
-	// model.TextDelta {Text: there.}
+	// model.TextDelta {Text:Hello there.}
 	// model.Usage {InputTokens:0 OutputTokens:0 CacheReadTokens:0 CacheWriteTokens:0 Cost:}
 	// model.Stop {Reason:end}
 }

@@ -66,8 +66,8 @@ func Suite(t *testing.T, newModel func(t *testing.T, script replaymodel.Script) 
 	t.Run("leaving the loop", func(t *testing.T) {
 		m := newModel(t, replaymodel.Script{{Text: replaymodel.Chunks{"one", "two"}, Hang: true}})
 		for part, err := range m.Stream(t.Context(), Ask("hello")) {
-			if want := (model.TextDelta{Text: "one"}); err != nil || part != want {
-				t.Fatalf("got %v, %v first, want %v", part, err, want)
+			if text, ok := part.(model.TextDelta); err != nil || !ok || !strings.HasPrefix(text.Text, "one") {
+				t.Fatalf("got %v, %v first, want the text one", part, err)
 			}
 			break
 		}

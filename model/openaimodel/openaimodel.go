@@ -67,6 +67,10 @@ type Options struct {
 	// one fails at once, as does one that goes beyond the context's deadline.
 	// 0 means one minute.
 	MaxRetryWait time.Duration
+
+	// EachDelta gives each piece of an answer as it comes. Else the connection of an answer that
+	// streams steadily is read at a pace, and what a read brings of a text is one piece.
+	EachDelta bool
 }
 
 var _ model.Model = (*Model)(nil)
@@ -80,6 +84,7 @@ type Model struct {
 	keyHeader string
 	retries   endpoint.Retries
 	client    *http.Client
+	each      bool
 }
 
 // New returns the model that the server calls name. Nil options are the zero
@@ -89,7 +94,7 @@ func New(name string, opts *Options) *Model {
 	if opts != nil {
 		o = *opts
 	}
-	m := &Model{name: name, provider: cmp.Or(o.Provider, "openai"), keyHeader: o.KeyHeader}
+	m := &Model{name: name, provider: cmp.Or(o.Provider, "openai"), keyHeader: o.KeyHeader, each: o.EachDelta}
 	m.at = endpoint.Endpoint{
 		Model: m.Name(), API: "the Chat Completions API", Base: strings.TrimRight(o.BaseURL, "/"),
 		Key: strings.TrimSpace(o.APIKey), Hint: ", which may have to end in /v1", Read: readRefusal,
@@ -140,43 +145,48 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 			yield(nil, m.at.Refused(ctx, res, err))
 			return
 		}
-		streamed := endpoint.EndLine(res)
-		events := ssestream.NewDecoder(res)
-		var got answer
-		var late *time.Timer // ends the reading of an answer that is whole
-		for !got.done && events.Next() {
-			parts, err := got.add(events.Event().Type, events.Event().Data)
-			if streamed.CutOff(err) {
-				break
-			}
-			if err != nil {
-				yield(nil, m.failed(err))
-				return
-			}
-			for _, part := range parts {
-				if !yield(part, nil) {
-					return
-				}
-			}
-			if got.finish != "" && late == nil {
-				late = time.AfterFunc(endpoint.AfterFinish, cancel)
-				defer late.Stop()
-			}
+		flow := endpoint.NewFlow(yield)
+		if flow.Each = m.each; !m.each {
+			defer endpoint.Pace(callCtx, res, flow)()
 		}
-		if !got.whole(events.Err()) {
-			yield(nil, m.at.Broken(ctx, events.Err()))
-			return
+		m.read(ctx, res, flow, cancel)
+	}
+}
+
+// read reads an answer.
+func (m *Model) read(ctx context.Context, res *http.Response, flow *endpoint.Flow, cancel context.CancelFunc) {
+	streamed := endpoint.EndLine(res)
+	events := ssestream.NewDecoder(res)
+	var got answer
+	var late *time.Timer // ends the reading of an answer that is whole
+	for !got.done && events.Next() {
+		parts, err := got.add(events.Event().Type, events.Event().Data)
+		if streamed.CutOff(err) {
+			break
 		}
-		// What breaks after the finish reason takes nothing away.
-		parts, err := got.end()
 		if err != nil {
-			yield(nil, m.failed(err))
+			flow.Fail(m.failed(err))
 			return
 		}
-		for _, part := range parts {
-			if !yield(part, nil) {
-				return
-			}
+		if !flow.Add(parts...) {
+			return
 		}
+		if got.finish != "" && late == nil {
+			late = time.AfterFunc(endpoint.AfterFinish, cancel)
+			defer late.Stop()
+		}
+	}
+	if !got.whole(events.Err()) {
+		flow.Fail(m.at.Broken(ctx, events.Err()))
+		return
+	}
+	// What breaks after the finish reason takes nothing away.
+	parts, err := got.end()
+	if err != nil {
+		flow.Fail(m.failed(err))
+		return
+	}
+	if flow.Add(parts...) {
+		flow.Flush()
 	}
 }

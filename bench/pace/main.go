@@ -1,0 +1,136 @@
+//go:build unix
+
+// Command pace measures what the pieces of answers cost that models stream: a local server speaks Chat
+// Completions to the sessions of one process, which store all of it. Each is measured twice in a row: each
+// piece by itself, and at the pace of the product. Server and sessions are processes of their own.
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// load is what is measured.
+type load struct {
+	Sessions int
+	Rate     int // pieces a second, of each session
+	For      time.Duration
+	Each     bool // piece by itself
+}
+
+// figures are what came of a load.
+type figures struct {
+	Cores            float64 // of processors
+	Micros           float64 // of a processor, for a piece
+	First, FirstHigh float64 // ms until a client has the first piece of an answer: the median, and 99 of 100
+	Later            float64 // ms of the others, 99 of 100
+	Lost             int     // sessions whose answer is not whole
+}
+
+func main() {
+	serve := flag.Bool("serve", false, "be the server")
+	work := flag.String("work", "", "be the sessions: a load in JSON")
+	url := flag.String("url", "", "of the server")
+	sessions := flag.String("sessions", "1,100,1000", "how many sessions")
+	rates := flag.String("rates", "50,200", "pieces a second of each")
+	duration := flag.Duration("for", 10*time.Second, "how long the answers stream")
+	flag.Parse()
+	var err error
+	switch {
+	case *serve:
+		err = serveModel()
+	case *work != "":
+		var l load
+		if err = json.Unmarshal([]byte(*work), &l); err == nil {
+			err = measure(l, *url)
+		}
+	default:
+		err = compare(numbers(*sessions), numbers(*rates), *duration)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "pace:", err)
+		os.Exit(1)
+	}
+}
+
+func numbers(list string) (all []int) {
+	for one := range strings.SplitSeq(list, ",") {
+		var n int
+		if _, err := fmt.Sscan(one, &n); err == nil && n > 0 {
+			all = append(all, n)
+		}
+	}
+	return all
+}
+
+// compare prints a line for each load.
+func compare(sessions, rates []int, duration time.Duration) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	server := exec.Command(self, "-serve")
+	server.Stderr = os.Stderr
+	out, err := server.StdoutPipe()
+	if err == nil {
+		err = server.Start()
+	}
+	if err != nil {
+		return err
+	}
+	defer func() {
+		_ = server.Process.Kill()
+		_ = server.Wait()
+	}()
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		return err
+	}
+	fmt.Println("sessions  a second  way      cores  us a piece  first ms   (p99)  later ms (p99)")
+	var failed error
+	for _, n := range sessions {
+		for _, rate := range rates {
+			var before figures
+			for _, each := range []bool{true, false} {
+				f, err := run(self, strings.TrimSpace(line), load{n, rate, duration, each})
+				if err != nil {
+					return err
+				}
+				way, ratio := "each", ""
+				if !each {
+					way, ratio = "joined", fmt.Sprintf("  %.2f of each", f.Cores/before.Cores)
+				}
+				fmt.Printf("%8d  %8d  %-6s  %6.2f  %10.1f  %8.1f  %6.1f  %14.1f%s\n", n, rate, way, f.Cores, f.Micros, f.First, f.FirstHigh, f.Later, ratio)
+				if f.Lost > 0 {
+					failed = errors.Join(failed, fmt.Errorf("%d of %d sessions at %d a second: the answer is not whole", f.Lost, n, rate))
+				}
+				before = f
+			}
+		}
+	}
+	return failed
+}
+
+func run(self, url string, l load) (f figures, err error) {
+	data, err := json.Marshal(l)
+	if err != nil {
+		return f, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), l.For+2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, self, "-work", string(data), "-url", url)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return f, err
+	}
+	return f, json.Unmarshal(out, &f)
+}
