@@ -26,7 +26,12 @@ type Options struct {
 	Static     gate.StaticRules
 	Repository gate.RepositoryRules // nil means none
 	RulesFile  string               // where Static is stored, for people
-	Policy     *policy.Store        // what an administrator forbids; nil means nothing
+
+	// RulesByFlag says that people give rules with the command, by --allow: nothing is kept
+	// of what they add to RulesFile.
+	RulesByFlag bool
+
+	Policy *policy.Store // what an administrator forbids; nil means nothing
 
 	// Model returns the model of a name; the empty name is the default's.
 	Model func(name string) (model.Model, error)

@@ -12,6 +12,7 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
 	"github.com/agentworker/worker/cmd/worker/internal/tui"
+	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/session/question"
 	"github.com/agentworker/worker/session/store"
@@ -118,7 +119,15 @@ func (p *program) approvalsDenyCommand() *cobra.Command {
 
 func (p *program) listApprovals(pending []*approval.Approval, wide bool) error {
 	if len(pending) == 0 {
-		fmt.Fprintln(p.Stderr, "no call waits for approval")
+		ws, err := p.Workspace()
+		if err != nil {
+			return err
+		}
+		where := "state folder " + ws.StateDir
+		if p.Settings.NATS != "" {
+			where = "on the NATS server"
+		}
+		fmt.Fprintf(p.Stderr, "no call waits for approval in the workspace %s (%s)\n", ws.ID, termtext.OneLine(where, termtext.MaxText))
 		return nil
 	}
 	t := &terminal.Table{

@@ -170,3 +170,14 @@ func TestSecondSignal(t *testing.T) {
 	p.signal(os.Interrupt)
 	p.ends(-1)
 }
+
+// TestServeAddresses: an address that can't be listened on is named with its flag, and one that is
+// listened on as it was given.
+func TestServeAddresses(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	_, errs := ranIn(t, dir, "serve", "--listen", "127.0.0.1:0", "--listen-tls", "203.0.113.1:1", "--tls-cert", "none.pem", "--tls-key", "none.pem")
+	if !strings.Contains(errs, "--listen-tls 203.0.113.1:1: ") {
+		t.Errorf("it does not name the flag: %s", errs)
+	}
+}

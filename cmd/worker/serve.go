@@ -171,6 +171,9 @@ func (p *program) openDoors(ctx context.Context, a *app.Worker, at listening) ([
 		if opts.MCP != nil {
 			opts.MCP.Close()
 		}
+		if errors.Is(err, httpserver.ErrTLS) {
+			return nil, fmt.Errorf("--listen-tls %s: %w", at.secure, err)
+		}
 		return nil, fmt.Errorf("--listen %s: %w", at.plain, err)
 	}
 	page.Store(web.URL())

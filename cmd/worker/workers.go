@@ -73,7 +73,7 @@ func (p *program) listWorkers(workers []*lease.Worker, asJSON, wide bool) error 
 		}
 	}
 	if len(sets) > 1 {
-		fmt.Fprintf(p.Stderr, "worker: these workers do not have the same agents; what a call gets depends on the one that runs it:\n")
+		fmt.Fprintf(p.Stderr, "worker: these workers do not have the same agents, with the same rules and --max-depth; what a call gets depends on the one that runs it:\n")
 		for _, set := range sets {
 			fmt.Fprintf(p.Stderr, "worker:   %s: %s\n", short(set.Fingerprint), strings.Join(set.Workers, ", "))
 		}

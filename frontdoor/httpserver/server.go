@@ -65,7 +65,7 @@ func Start(ctx context.Context, addr string, opts Options) (*Server, error) {
 	s.guard = &guard{Options: s.opts}
 	if opts.TLS != nil {
 		if s.secure, s.guard.certs, err = opts.TLS.listen(opts.Tokens, opts.Logger); err != nil {
-			return nil, errors.Join(fmt.Errorf("starting the HTTP server with TLS: %w", err), s.listener.Close())
+			return nil, errors.Join(fmt.Errorf("%w: %w", ErrTLS, err), s.listener.Close())
 		}
 	}
 	if opts.Page != nil {
@@ -104,15 +104,23 @@ func (s *Server) handle(calls *caller.Pool) {
 	s.status = statusAPI{s.opts, calls, metrics.New(s.opts.snapshot, s.opts.Logger)}
 }
 
+// ErrTLS is in the error of [Start] where the listener with TLS could not be opened.
+var ErrTLS = errors.New("starting the HTTP server with TLS")
+
 // URL returns the server's address: http://127.0.0.1:7433.
 func (s *Server) URL() string { return "http://" + s.listener.Addr().String() }
 
-// SecureURL returns the address with TLS: https://[::]:7434. Without one it is empty.
+// SecureURL returns the address with TLS: https://0.0.0.0:7434. Without one it is empty.
 func (s *Server) SecureURL() string {
 	if s.secure == nil {
 		return ""
 	}
-	return "https://" + s.secure.Addr().String()
+	at := s.secure.Addr().String()
+	if host, _, err := net.SplitHostPort(s.opts.TLS.Addr); err == nil && host != "" { // [::] stands for 0.0.0.0, too
+		_, port, _ := net.SplitHostPort(at)
+		at = net.JoinHostPort(host, port)
+	}
+	return "https://" + at
 }
 
 // PageLink returns an address of the page that logs a browser in, once, and until when

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/agentworker/worker/permission"
@@ -36,6 +37,7 @@ type Policy struct {
 	Static     StaticRules
 	Repository RepositoryRules // nil means none
 	File       string          // the file of Static, for people
+	ByFlag     bool            // people give their rules with the command, by --allow
 	Above      *policy.Store   // what an administrator forbids; nil means nothing
 	Log        *slog.Logger
 
@@ -141,7 +143,7 @@ func (p *Policy) logFault(err error) {
 
 // RuleHint begins the last sentence of a refusal if a rule would allow the call. The file and
 // the rule follow.
-const RuleHint = " To allow it, add to"
+const RuleHint = " To allow it, "
 
 // Hint says which rule would allow a value, if a rule can and nobody was there to be asked.
 func (p *Policy) Hint(d permission.Decision) string {
@@ -149,7 +151,11 @@ func (p *Policy) Hint(d permission.Decision) string {
 	if rule == "" {
 		return ""
 	}
-	return fmt.Sprintf(RuleHint+" %s: %s", p.File, rule)
+	if p.ByFlag {
+		pattern := shell.AlwaysPatterns(d.Value.Tool, []permission.Value{d.Value})[0]
+		return RuleHint + "give --allow '" + strings.ReplaceAll(d.Value.Tool+":"+pattern, "'", `'\''`) + "'"
+	}
+	return fmt.Sprintf(RuleHint+"add to %s: %s", p.File, rule)
 }
 
 // RuleFor returns the rule that would allow the value of a decision, in the form of
