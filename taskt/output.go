@@ -62,14 +62,10 @@ func validate(schema *jsonschema.Resolved, value any) (err error) {
 // fence matches a code fence, marked or not. No line of JSON within can look like its end.
 var fence = regexp.MustCompile("(?ms)^[ \t]*(?:```[^`\r\n]*\r?\n(.*?)^[ \t]*```|~~~[^\r\n]*\r?\n(.*?)^[ \t]*~~~)[ \t]*\r?$")
 
-// thought matches what some models write before their answer.
-var thought = regexp.MustCompile(`(?is)^\s*<(think|thinking|reasoning)>.*?</(?:think|thinking|reasoning)>`)
-
 // jsonOf returns the JSON value of an answer: all of it, the content of its last code fence that
 // is JSON, or the only object in it.
 func jsonOf(answer string) (string, error) {
 	text := strings.TrimPrefix(strings.TrimSpace(answer), "\uFEFF")
-	text = strings.TrimSpace(thought.ReplaceAllString(text, ""))
 	if text == "" {
 		return "", errors.New("it is empty")
 	}

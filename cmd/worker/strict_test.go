@@ -100,7 +100,7 @@ func TestStrictServers(t *testing.T) {
 		"anthropic": "ANTHROPIC_BASE_URL=http://api.anthropic.com", "azure": "AZURE_OPENAI_BASE_URL=http://corp.openai.azure.com/openai/v1",
 		"gemini": "GEMINI_BASE_URL=http://generativelanguage.googleapis.com/v1beta/openai", "deepseek": "DEEPSEEK_BASE_URL=http://api.deepseek.com",
 		"openrouter": "OPENROUTER_BASE_URL=http://openrouter.ai/api/v1", "mistral": "MISTRAL_BASE_URL=http://api.mistral.ai/v1",
-		"together": "TOGETHER_BASE_URL=http://api.together.xyz/v1",
+		"groq": "GROQ_BASE_URL=http://api.groq.com/openai/v1", "together": "TOGETHER_BASE_URL=http://api.together.xyz/v1",
 	}
 	for _, family := range modeltest.Families {
 		t.Run(family.Name, func(t *testing.T) {

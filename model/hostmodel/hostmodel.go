@@ -23,6 +23,7 @@ import (
 
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/model/internal/endpoint"
 )
 
 // defaultMaxOutputTokens is for requests that leave it to the adapter: the
@@ -159,9 +160,9 @@ func answer(res *mcp.CreateMessageWithToolsResult) ([]model.Part, error) {
 	for _, content := range res.Content {
 		switch c := content.(type) {
 		case *mcp.TextContent:
-			if c.Text != "" {
-				parts = append(parts, model.TextDelta{Text: strings.ToValidUTF8(c.Text, "\uFFFD")})
-			}
+			var thoughts endpoint.Thoughts
+			parts = append(parts, thoughts.Add(strings.ToValidUTF8(c.Text, "\uFFFD"))...)
+			parts = append(parts, thoughts.End()...)
 		case *mcp.ToolUseContent:
 			input := c.Input
 			if input == nil {

@@ -22,6 +22,7 @@ type Family struct {
 	Alternate   bool   // the roles do, and a user's message never follows a tool's result
 	SystemFirst bool   // and nowhere else
 	Arguments   bool   // are JSON objects
+	NoThinks    bool   // are sent with what the model has thought
 	Back        string // the field of each answer that has to come back as it was; empty means none
 }
 
@@ -32,7 +33,8 @@ var Families = []Family{
 	{Name: "gemini", ToolName: regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$`), CallID: regexp.MustCompile(`.`), Arguments: true, Back: "extra_content"},
 	{Name: "deepseek", ToolName: regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`), CallID: regexp.MustCompile(`.`), Back: "reasoning_content"},
 	{Name: "openrouter", ToolName: regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`), CallID: regexp.MustCompile(`.`), Back: "reasoning_details"},
-	{Name: "mistral", ToolName: regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`), CallID: regexp.MustCompile(`^[a-zA-Z0-9]{9}$`), Alternate: true, SystemFirst: true},
+	{Name: "mistral", ToolName: regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`), CallID: regexp.MustCompile(`^[a-zA-Z0-9]{9}$`), Alternate: true, SystemFirst: true, NoThinks: true},
+	{Name: "groq", ToolName: regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`), CallID: regexp.MustCompile(`.`), NoThinks: true},
 	{Name: "together", ToolName: regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`), CallID: regexp.MustCompile(`.`), Alternate: true, SystemFirst: true, Arguments: true},
 }
 
@@ -147,6 +149,9 @@ func (s *Strict) sendChat(out *bytes.Buffer, turn StrictTurn) {
 	send := func(delta object, finish any) {
 		fmt.Fprintf(out, "data: %s\n\n", encode(object{"object": "chat.completion.chunk", "choices": []any{object{"index": 0, "delta": delta, "finish_reason": finish}}}))
 	}
+	if s.Family.NoThinks {
+		send(object{"reasoning": "I think."}, nil)
+	}
 	switch s.Family.Back {
 	case "reasoning_content":
 		send(object{"reasoning_content": value}, nil)
@@ -222,6 +227,9 @@ func (s *Strict) read(body []byte) (all []StrictMessage, tools bool, fault strin
 					return nil, false, name + ": " + err.Error()
 				}
 			}
+		}
+		if sent["reasoning_content"] != nil && s.Family.NoThinks {
+			return nil, false, "property 'reasoning_content' is unsupported"
 		}
 		m.back = sent[s.Family.Back]
 		for i, call := range calls {

@@ -1,8 +1,10 @@
 package openaimodel_test
 
 import (
+	"encoding/json"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"reflect"
 	"strings"
 	"testing"
@@ -103,4 +105,39 @@ type kept struct {
 func (k *kept) RoundTrip(req *http.Request) (*http.Response, error) {
 	k.last, _ = io.ReadAll(req.Body)
 	return k.to.RoundTrip(req)
+}
+
+// TestThoughtsRefused: a server that refuses what the model has thought gets the request without it.
+func TestThoughtsRefused(t *testing.T) {
+	for _, said := range []string{
+		"messages.2.assistant.reasoning_content: property 'messages.2.assistant.reasoning_content' is unsupported",
+		`[{"type":"extra_forbidden","loc":["body","messages",1,"assistant","reasoning_content"],"msg":"Extra inputs are not permitted"}]`,
+	} {
+		asked := 0
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			asked++
+			body, _ := io.ReadAll(r.Body)
+			if strings.Contains(string(body), "reasoning_content") {
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(http.StatusUnprocessableEntity)
+				_ = json.NewEncoder(w).Encode(map[string]any{"message": said})
+				return
+			}
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = w.Write(chunks(`{"index":0,"delta":{"reasoning":"hm","content":"so"}}`, `{"index":0,"delta":{},"finish_reason":"stop"}`))
+		}))
+		defer server.Close()
+		m := client(modeltest.Client{URL: server.URL, Key: key, Retries: new(int)})
+		req := modeltest.Ask("hello")
+		for range 3 {
+			got, err := modeltest.Collect(m.Stream(t.Context(), req))
+			if err != nil || got.Text != "so" {
+				t.Fatalf("got %+v, %v", got, err)
+			}
+			req.Messages = append(req.Messages, got.Message(), model.Message{Role: model.User, Text: "Go on."})
+		}
+		if asked != 4 {
+			t.Errorf("%d requests, want 4: one was refused", asked)
+		}
+	}
 }

@@ -17,8 +17,9 @@
 //   - Thinking arrives as reasoning_content or reasoning. It is handed back as
 //     reasoning_content, since DeepSeek refuses a conversation with tool calls
 //     that lacks any of it (https://api-docs.deepseek.com/guides/thinking_mode);
-//     other servers use or ignore it. OpenAI and Azure never send it and never
-//     get it.
+//     many other servers use or ignore it. OpenAI and Azure never send it and never
+//     get it. Mistral and Groq refuse it, as other servers do: after one refusal it
+//     is left out.
 //   - A tool result has no place to say that it is an error: its text begins
 //     with "Error: ".
 //   - OpenAI and Azure refuse temperature and top_p of a model that reasons, and
@@ -32,11 +33,15 @@
 package openaimodel
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"iter"
 	"net/http"
+	"regexp"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/openai/openai-go/v3/packages/ssestream"
@@ -85,6 +90,7 @@ type Model struct {
 	retries   endpoint.Retries
 	client    *http.Client
 	each      bool
+	forgets   atomic.Bool // the server has refused messages with what the model has thought
 }
 
 // New returns the model that the server calls name. Nil options are the zero
@@ -134,23 +140,49 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 		default:
 			header.Set("Authorization", "Bearer "+m.at.Key)
 		}
-		res, err := m.retries.Post(callCtx, m.client, m.at.Base+"/chat/completions", header, body, tell)
-		if res != nil {
-			defer func() { _ = res.Body.Close() }() // what was read counts, not how it closes
+		res, refused := m.post(ctx, callCtx, header, body, tell)
+		if !left() && m.forget(body, refused) {
+			if body, err = m.body(req); err == nil {
+				res, refused = m.post(ctx, callCtx, header, body, tell)
+			}
 		}
 		if left() {
 			return
 		}
-		if err != nil || !endpoint.IsStream(res) && !endpoint.Whole(res, "choices") {
-			yield(nil, m.at.Refused(ctx, res, err))
+		if refused != nil {
+			yield(nil, refused)
 			return
 		}
+		defer func() { _ = res.Body.Close() }() // what was read counts, not how it closes
 		flow := endpoint.NewFlow(yield)
 		if flow.Each = m.each; !m.each {
 			defer endpoint.Pace(callCtx, res, flow)()
 		}
 		m.read(ctx, res, flow, cancel)
 	}
+}
+
+// post sends a request. It returns the response with the answer, or why there is none.
+func (m *Model) post(ctx, call context.Context, header http.Header, body []byte, tell func(model.Retry) bool) (*http.Response, error) {
+	res, err := m.retries.Post(call, m.client, m.at.Base+"/chat/completions", header, body, tell)
+	if err == nil && (endpoint.IsStream(res) || endpoint.Whole(res, "choices")) {
+		return res, nil
+	}
+	if res != nil {
+		defer func() { _ = res.Body.Close() }()
+	}
+	return nil, m.at.Refused(ctx, res, err)
+}
+
+// thoughtsRefused matches what servers say of messages with reasoning_content.
+var thoughtsRefused = regexp.MustCompile(`(?i)(unsupported|not permitted|not allowed|forbidden|unknown|unrecognized|unexpected|additional).*reasoning_content|reasoning_content.*(unsupported|not permitted|not allowed|forbidden|unknown|unrecognized|unexpected|additional)`)
+
+// forget reports whether a request is refused since it has what the model has thought. From then on
+// none has it.
+func (m *Model) forget(body []byte, refused error) bool {
+	e, ok := errors.AsType[*model.Error](refused)
+	return ok && e.Kind == model.ErrInvalid && bytes.Contains(body, []byte(`"reasoning_content"`)) &&
+		thoughtsRefused.MatchString(e.Message) && m.forgets.CompareAndSwap(false, true)
 }
 
 // read reads an answer.

@@ -93,7 +93,7 @@ func (m *Model) body(req *model.Request) ([]byte, error) {
 		params.Messages = append(params.Messages, message{Role: "system", Content: &req.System})
 	}
 	system := len(params.Messages)
-	thinks := !m.known.OpenAI && slices.ContainsFunc(req.Messages, func(msg model.Message) bool { return reasoning(msg) != "" })
+	thinks := !m.known.OpenAI && !m.known.NoThinks && !m.forgets.Load() && slices.ContainsFunc(req.Messages, func(msg model.Message) bool { return reasoning(msg) != "" })
 	for _, msg := range req.Messages {
 		if msg.Role == model.Assistant {
 			params.Messages = append(params.Messages, m.assistant(msg, thinks)...)

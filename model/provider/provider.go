@@ -35,6 +35,7 @@ type Row struct {
 	Hosts   []string // further hosts of the provider, with those below them
 
 	AnyOrder bool // takes messages in any order of roles; others may want that of a chat template
+	NoThinks bool // refuses messages with what the model has thought
 	OpenAI   bool // OpenAI's own models: they refuse max_tokens, and sampling beside reasoning
 }
 
@@ -44,9 +45,9 @@ var Rows = []Row{
 	{Name: "openai", Form: Chat, Base: "https://api.openai.com/v1", Prefix: "OPENAI", Default: "gpt-5.5", Keyless: true, AnyOrder: true, OpenAI: true},
 	{Name: "gemini", Form: Chat, Base: "https://generativelanguage.googleapis.com/v1beta/openai", Prefix: "GEMINI", Hosts: []string{"googleapis.com"}, AnyOrder: true},
 	{Name: "deepseek", Form: Chat, Base: "https://api.deepseek.com", Prefix: "DEEPSEEK", AnyOrder: true},
-	{Name: "mistral", Form: Chat, Base: "https://api.mistral.ai/v1", Prefix: "MISTRAL"},
+	{Name: "mistral", Form: Chat, Base: "https://api.mistral.ai/v1", Prefix: "MISTRAL", NoThinks: true},
 	{Name: "xai", Form: Chat, Base: "https://api.x.ai/v1", Prefix: "XAI", AnyOrder: true},
-	{Name: "groq", Form: Chat, Base: "https://api.groq.com/openai/v1", Prefix: "GROQ", AnyOrder: true},
+	{Name: "groq", Form: Chat, Base: "https://api.groq.com/openai/v1", Prefix: "GROQ", AnyOrder: true, NoThinks: true},
 	{Name: "openrouter", Form: Chat, Base: "https://openrouter.ai/api/v1", Prefix: "OPENROUTER", AnyOrder: true},
 	{Name: "together", Form: Chat, Base: "https://api.together.xyz/v1", Prefix: "TOGETHER"},
 	{Name: "fireworks", Form: Chat, Base: "https://api.fireworks.ai/inference/v1", Prefix: "FIREWORKS"},

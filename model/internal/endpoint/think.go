@@ -8,7 +8,7 @@ import (
 
 // thinkTags are the tags that models write around what they think, by their beginnings.
 var thinkTags = map[string]string{
-	"<think>": "</think>", "<thinking>": "</thinking>", "<thought>": "</thought>", "<seed:think>": "</seed:think>",
+	"<think>": "</think>", "<thinking>": "</thinking>", "<thought>": "</thought>", "<reasoning>": "</reasoning>", "<seed:think>": "</seed:think>",
 	"[THINK]": "[/THINK]", "◁think▷": "◁/think▷",
 }
 
