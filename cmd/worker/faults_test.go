@@ -27,9 +27,9 @@ import (
 // faultyAnswers are how many answers of models TestFaults has sent; SOAK=1 has 2,000.
 const faultyAnswers = 96
 
-// TestFaults has a proxy between the worker and its models break the first tries of each answer: it
-// cuts them at all places, resets connections, refuses, stalls, and lets them drip. Each task
-// completes with the right text once, and no tool runs twice.
+// TestFaults has a proxy break the first tries of each answer. It cuts them at all places, resets
+// connections, refuses, stalls, and lets them drip. Each task completes with the right text once, and
+// no tool runs twice.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	answers := faultyAnswers

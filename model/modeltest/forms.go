@@ -142,7 +142,7 @@ func (f *Form) want(line string) error {
 	return nil
 }
 
-// formWords are the short forms of events by API. $ stands for what is behind the word.
+// formWords are the short forms of events by API. What is behind the word replaces $.
 var formWords = map[string]map[string][]string{
 	"chat": {
 		"data":   {`$`},

@@ -23,7 +23,7 @@ type Family struct {
 	SystemFirst bool   // and nowhere else
 	Arguments   bool   // are JSON objects
 	NoThinks    bool   // are sent with what the model has thought
-	Back        string // the field of each answer that has to come back as it was; empty means none
+	Back        string // the field of each answer that has to come back unchanged; empty means none
 }
 
 // Families are the strictest servers that are known.

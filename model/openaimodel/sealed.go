@@ -92,5 +92,5 @@ func sealedIn(msg model.Message) (s sealed) {
 	return s
 }
 
-// unsigned is what Gemini takes in place of the signature of a call that another model has made.
+// unsigned is what Gemini takes where another model has made a call, which has no signature.
 var unsigned = json.RawMessage(`{"google":{"thought_signature":"skip_thought_signature_validator"}}`)

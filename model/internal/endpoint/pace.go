@@ -23,7 +23,7 @@ const (
 	muchRead  = 2 << 10                // bytes behind which more is taken to be there already
 )
 
-// streams are those that are open in the process.
+// streams counts the open streams of the process.
 var streams atomic.Int64
 
 // window returns how long a read is held up.
@@ -53,7 +53,7 @@ type Flow struct {
 	left    bool
 }
 
-// NewFlow returns one for a yield function. Its [Flow.Flush] is to be called at the end.
+// NewFlow returns one for a yield function. The caller ends it with [Flow.Flush].
 func NewFlow(yield func(model.Part, error) bool) *Flow { return &Flow{yield: yield} }
 
 // Add takes parts, and reports whether more are wanted.
@@ -119,8 +119,8 @@ type paced struct {
 	timer *time.Timer
 }
 
-// Pace has the body of a response read at a pace, and the flow flushed before each read. The returned
-// function is to be called at the end of the reading.
+// Pace has the body of a response read at a pace, and the flow flushed before each read. The caller
+// calls end when nothing more is read.
 func Pace(ctx context.Context, res *http.Response, flow *Flow) (end func()) {
 	streams.Add(1)
 	res.Body = &paced{ReadCloser: res.Body, ctx: ctx, flow: flow}
