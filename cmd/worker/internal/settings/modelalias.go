@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -22,17 +21,6 @@ func DefaultModel(of string) string {
 
 // HostModel is the model of the MCP host that calls.
 const HostModel = "host"
-
-// BuiltinAliases are the names that agent files of other tools use for
-// Anthropic's models. The user's aliases come before them.
-var BuiltinAliases = map[string]string{
-	"sonnet": DefaultModel("anthropic"),
-	"opus":   "claude-opus-5-5",
-	"haiku":  "claude-haiku-5-5",
-}
-
-// openAIModel matches the names of OpenAI's models: gpt-5.5, o3, o4-mini.
-var openAIModel = regexp.MustCompile(`^(gpt-|o\d+(-|$))`)
 
 // ModelAliases are names for models, in lower case, with the model or the alias that each
 // names.
@@ -72,6 +60,9 @@ func unknownModel(name string, aliases ModelAliases) error {
 // there is a provider of a name.
 func (a ModelAliases) Resolve(name string, known func(provider string) bool) (string, error) {
 	given := name
+	if a[strings.ToLower(name)] == "" {
+		name = plainName(name)
+	}
 	for range len(a) + 1 {
 		target, ok := a[strings.ToLower(name)]
 		if !ok {
@@ -85,15 +76,13 @@ func (a ModelAliases) Resolve(name string, known func(provider string) bool) (st
 	}
 	name = cmp.Or(BuiltinAliases[lower], name)
 	at, rest, ok := strings.Cut(name, "/")
-	switch {
+	switch family := ofFamily(name); {
 	case name == "offline" || name == HostModel:
 		return name, nil
 	case ok && rest != "" && (at == "replay" || known(at)):
 		return name, nil
-	case !ok && strings.HasPrefix(name, "claude-"):
-		return "anthropic/" + name, nil
-	case !ok && openAIModel.MatchString(name):
-		return "openai/" + name, nil
+	case !ok && family != "":
+		return family, nil
 	}
 	return "", unknownModel(name, a)
 }
