@@ -187,37 +187,44 @@ func formEvents(api, word, rest string) (string, error) {
 	return all.String(), nil
 }
 
-// Forms holds an adapter to all forms of its API.
+// Forms holds an adapter to all forms of its API, each in one piece and in small ones.
 func Forms(t *testing.T, api string, newModel func(Client) model.Model) {
 	for _, form := range FormsOf(t, api) {
 		t.Run(form.Provider+"/"+form.Name, func(t *testing.T) {
 			t.Parallel() // some connections stay open for a while
-			server := httptest.NewServer(http.HandlerFunc(form.serve))
-			defer server.Close()
-			m := newModel(Client{URL: server.URL, Key: "sk-secret-0123456789", Retries: new(int)})
-			got, err := Collect(m.Stream(t.Context(), Ask("hello")))
-			if form.Kind != "" {
-				if e, ok := errors.AsType[*model.Error](err); !ok || e.Kind != form.Kind || !strings.Contains(e.Message, form.Says) {
-					t.Errorf("got %+v and the error %#v, want kind %s with %q; seen at %s", got, err, form.Kind, form.Says, form.Seen)
-				}
-				return
-			}
-			plain := Answer{Text: got.Text, Reasoning: got.Reasoning, Usage: got.Usage, Stop: got.Stop}
-			for i, call := range got.ToolCalls {
-				if i < len(form.Want.ToolCalls) && form.Want.ToolCalls[i].ID == "*" && call.ID != "" {
-					call.ID = "*"
-				}
-				plain.ToolCalls = append(plain.ToolCalls, call)
-			}
-			if err != nil || !reflect.DeepEqual(plain, form.Want) {
-				t.Errorf("seen at %s:\ngot  %+v, %v\nwant %+v", form.Seen, plain, err, form.Want)
+			for _, size := range []int{len(form.Body), 5} {
+				form.test(t, size, newModel)
 			}
 		})
 	}
 }
 
-// serve answers a call with the form.
-func (f *Form) serve(w http.ResponseWriter, r *http.Request) {
+// test holds an adapter to the form, in pieces of a size.
+func (f *Form) test(t *testing.T, size int, newModel func(Client) model.Model) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { f.serve(w, r, size) }))
+	defer server.Close()
+	m := newModel(Client{URL: server.URL, Key: "sk-secret-0123456789", Retries: new(int)})
+	got, err := Collect(m.Stream(t.Context(), Ask("hello")))
+	if f.Kind != "" {
+		if e, ok := errors.AsType[*model.Error](err); !ok || e.Kind != f.Kind || !strings.Contains(e.Message, f.Says) {
+			t.Errorf("in pieces of %d: got %+v and the error %#v, want kind %s with %q; seen at %s", size, got, err, f.Kind, f.Says, f.Seen)
+		}
+		return
+	}
+	plain := Answer{Text: got.Text, Reasoning: got.Reasoning, Usage: got.Usage, Stop: got.Stop}
+	for i, call := range got.ToolCalls {
+		if i < len(f.Want.ToolCalls) && f.Want.ToolCalls[i].ID == "*" && call.ID != "" {
+			call.ID = "*"
+		}
+		plain.ToolCalls = append(plain.ToolCalls, call)
+	}
+	if err != nil || !reflect.DeepEqual(plain, f.Want) {
+		t.Errorf("in pieces of %d, seen at %s:\ngot  %+v, %v\nwant %+v", size, f.Seen, plain, err, f.Want)
+	}
+}
+
+// serve answers a call with the form, in pieces of a size.
+func (f *Form) serve(w http.ResponseWriter, r *http.Request, size int) {
 	_, _ = io.Copy(io.Discard, r.Body) // else the connection's end is not seen
 	media := f.Type
 	if media == "" {
@@ -225,8 +232,8 @@ func (f *Form) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", media)
 	w.WriteHeader(max(f.Status, 200))
-	_, _ = io.WriteString(w, f.Body)
-	if f.Cut || f.Hang {
+	for rest := f.Body; rest != ""; rest = rest[min(size, len(rest)):] {
+		_, _ = io.WriteString(w, rest[:min(size, len(rest))])
 		_ = http.NewResponseController(w).Flush()
 	}
 	if f.Hang {
