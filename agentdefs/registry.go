@@ -165,8 +165,8 @@ func (r *Registry) Changes(ctx context.Context) iter.Seq[Change] {
 	}
 }
 
-// log tells the logger of each file that is not served, or stale, in one line: at the start, when
-// the file or what is wrong with it changes, and when it is served again.
+// log logs one line for each file that is not served, or stale. It does so at the start, and when
+// the file or its faults change. Another line says that the file is served again.
 func (l *loader) log(s *Snapshot, level slog.Level) {
 	broken, before := s.broken(), map[string][]Diagnostic{}
 	if l.snapshot != nil {

@@ -79,7 +79,7 @@ func Environ(env []string, rules EnvRules, dir string) []string {
 	}
 	out = quieted(out, rules.Keep)
 	settings := append(gitSettings(env, rules.Keep), [2]string{"safe.bareRepository", "explicit"},
-		// What is hidden looks like what git has noted, but for its inode and times of change.
+		// A hidden file has the size and time from the index, and another inode.
 		[2]string{"core.checkStat", "minimal"}, [2]string{"core.trustctime", "false"})
 	settings = append(settings, rules.Git...)
 	for i, kv := range settings {

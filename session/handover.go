@@ -11,7 +11,7 @@ import (
 	"github.com/agentworker/worker/session/log"
 )
 
-// restPause is the pause between two looks at the sessions that are to be handed over.
+// restPause is the pause between two looks at the sessions.
 const restPause = 20 * time.Millisecond
 
 // handOverTime bounds the steps of [Manager.HandOver] after its context has ended.

@@ -15,8 +15,8 @@ import (
 	"unicode/utf8"
 )
 
-// foreign makes a repository with 39 agent files of three other tools, which name models and
-// tools that are not here, and of which some are not valid YAML.
+// foreign makes a repository with 39 agent files of three other tools. They name models and tools
+// that are not here, and some are not valid YAML.
 func foreign(t *testing.T) (dir string, files []string) {
 	t.Helper()
 	dir = t.TempDir()

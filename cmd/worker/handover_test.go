@@ -46,9 +46,9 @@ func (p *servedProcess) signal(s os.Signal) {
 	}
 }
 
-// TestHandOver: a worker that is told to end lets the call end that is waited for, takes no
-// other, lets the command of a subagent in the background end, and leaves the subagent to the
-// next worker. That does not count as a takeover, so it can be repeated. Commands that look at
+// TestHandOver: a worker gets SIGTERM. It finishes the call with a waiting caller, and takes no
+// other. It finishes the command of a subagent in the background, and leaves the subagent to the
+// next worker. That does not count as a takeover, so it can be repeated. Commands that list
 // sessions meanwhile do not end them.
 func TestHandOver(t *testing.T) {
 	t.Parallel()
@@ -171,8 +171,7 @@ func TestSecondSignal(t *testing.T) {
 	p.ends(-1)
 }
 
-// TestServeAddresses: an address that can't be listened on is named with its flag, and one that is
-// listened on as it was given.
+// TestServeAddresses: the error for an address names its flag.
 func TestServeAddresses(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

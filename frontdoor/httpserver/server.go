@@ -116,7 +116,7 @@ func (s *Server) SecureURL() string {
 		return ""
 	}
 	at := s.secure.Addr().String()
-	if host, _, err := net.SplitHostPort(s.opts.TLS.Addr); err == nil && host != "" { // [::] stands for 0.0.0.0, too
+	if host, _, err := net.SplitHostPort(s.opts.TLS.Addr); err == nil && host != "" { // 0.0.0.0 would be shown as [::]
 		_, port, _ := net.SplitHostPort(at)
 		at = net.JoinHostPort(host, port)
 	}

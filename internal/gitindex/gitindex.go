@@ -120,9 +120,9 @@ func gitFolder(dir string) (top, gitDir string, err error) {
 	}
 }
 
-// parseIndex calls each with the path and the entry of each file in an index of version 2
-// to 4 with SHA-1 and at most so many files, as git's Documentation/gitformat-index
-// describes it.
+// parseIndex calls each with the path and the entry of each file in an index. The index has
+// version 2 to 4, hashes of SHA-1, and at most so many files. Its form is that of git's
+// Documentation/gitformat-index.
 //
 // go-git's reader does not do. It bounds neither the number of entries nor the
 // length of a path: a hostile index of 230 KB takes 200 MB. It also refuses an

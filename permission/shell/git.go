@@ -98,8 +98,8 @@ var (
 )
 
 // stored adds the tracked files that git may print or copy: all, or the ones
-// that words limit it to. changed says that it prints what has changed in the work tree: where a
-// sandbox hides a file of the workspace, that is unchanged.
+// that words limit it to. changed says that it prints only changes of the work tree. A file that a
+// sandbox hides has none.
 func (a *analysis) stored(st *state, sub string, args argv, changed bool) {
 	add := func(path string, certainty permission.Certainty) {
 		v := a.ws.FileValue(readFile, path)

@@ -30,8 +30,8 @@ type Approval struct {
 	// AskedBy has the people who have asked for the work.
 	AskedBy []record.Person `json:"askedBy,omitempty"`
 
-	// Where is where somebody is connected who may answer, as found for a process that nobody
-	// sits at; empty means that was not asked.
+	// Where is the place of somebody who may answer, such as "worker top". Empty means that
+	// somebody sits at the process.
 	Where string `json:"where,omitempty"`
 
 	CreatedAt time.Time `json:"createdAt"`

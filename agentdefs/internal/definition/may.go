@@ -56,8 +56,8 @@ func Exists(tool string) bool {
 	return ok && !row.Reserved
 }
 
-// Missing returns the names of tools in the agent's file that it allows, as the file has them,
-// where no tool is there that does the same. has reports whether a tool of ours is there.
+// Missing returns the tools that the agent's file allows by name and that are not here, as the
+// file spells them. has reports whether a tool of ours is here.
 func (d *Definition) Missing(has func(tool string) bool) (names []string) {
 	for _, n := range d.Named {
 		if !slices.ContainsFunc(n.Tools, has) && !slices.Contains(names, n.Name) {

@@ -79,8 +79,8 @@ type Mount struct {
 	As []Placeholder
 }
 
-// Placeholder is a regular file without content that can't be opened, and that git takes for one
-// which it tracks.
+// Placeholder is a regular file without content, which can't be opened. Git takes it for a file of
+// its index.
 type Placeholder struct {
 	Path       string // below the folder that is hidden; empty means the file itself
 	Size       int64

@@ -33,7 +33,7 @@ type Program struct {
 
 	Settings   settings.Settings
 	Overrides  Overrides
-	Pipeline   bool                    // nobody is waited for, wherever somebody may be connected
+	Pipeline   bool                    // no call waits for an answer
 	CheckFiles bool                    // the store is opened with all of its files read
 	Abort      context.CancelCauseFunc // ends the program with a reason; whoever runs the program sets it
 

@@ -197,7 +197,7 @@ func ms(n int64) string {
 	return fmt.Sprintf("%.1fs", float64(n)/1000)
 }
 
-// place returns the place of those who may answer, for a sentence.
+// place returns where somebody may answer, as part of a sentence.
 func place(where string) string {
 	if where == "" {
 		return ""

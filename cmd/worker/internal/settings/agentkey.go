@@ -102,7 +102,7 @@ func (s *Settings) checkAgentKeys() error {
 	for _, whose := range slices.Sorted(maps.Keys(s.AgentKeys)) {
 		p := s.AgentKeys[whose]
 		if p.agent == "" {
-			return fmt.Errorf("agent-key: %w", p.wrong) // what stands there may be the key
+			return fmt.Errorf("agent-key: %w", p.wrong) // the rest may be the key
 		}
 		if p.wrong != nil {
 			return fmt.Errorf("agent-key %s: %w", whose, p.wrong)

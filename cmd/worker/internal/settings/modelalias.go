@@ -56,7 +56,7 @@ func unknownModel(name string, aliases ModelAliases) error {
 }
 
 // Resolve returns the name of a model as "offline" or PROVIDER/NAME. name may be an alias,
-// in any case, or a model of Anthropic or OpenAI without its provider. known reports whether
+// in any case, or a model without its provider. known reports whether
 // there is a provider of a name.
 func (a ModelAliases) Resolve(name string, known func(provider string) bool) (string, error) {
 	given := name

@@ -9,7 +9,7 @@ import (
 // Code's, and short ones of other vendors. The user's aliases come before them.
 var BuiltinAliases = map[string]string{
 	"sonnet": "claude-sonnet-5-5", "opus": "claude-opus-5-5", "haiku": "claude-haiku-5-5", "fable": "claude-fable-5-1",
-	"best": "claude-opus-5-5", "opusplan": "claude-sonnet-5-5", // which takes opus for plans alone
+	"best": "claude-opus-5-5", "opusplan": "claude-sonnet-5-5", // it uses opus only for plans
 	"gpt": "gpt-5.5", "mini": "gpt-5.4-mini", "flash": "gemini-flash-latest", "pro": "gemini-pro-latest",
 }
 
@@ -24,7 +24,7 @@ var (
 	// openAISeries matches further names of OpenAI's models: o3, o4-mini.
 	openAISeries = regexp.MustCompile(`^o\d+(-|$)`)
 
-	// vendorNote is what Copilot's and other lists write behind a name: "(copilot)".
+	// vendorNote is the vendor after a name, as Copilot writes it: "(copilot)".
 	vendorNote = regexp.MustCompile(`\s*\([^()]*\)$`)
 
 	// longWindow is what Claude Code's names end in for a window of a million tokens.

@@ -31,7 +31,7 @@ type providerConfig struct {
 }
 
 // providersValue returns the setting "providers": an object of providers by their names. What a
-// flag or the variable says counts in place of the config file. Only checkProviders reports what is
+// flag or the variable says overrides the config file. Only checkProviders reports what is
 // wrong: a text may hold a key that does not belong there.
 func (s *Settings) providersValue() *value {
 	var shown string
@@ -71,7 +71,7 @@ func (s *Settings) addProvider(name string, data json.RawMessage, dir string) er
 		case !providerName.MatchString(name) || name == "replay":
 			return errors.New("that can't be a name: it has small letters, digits, - and _")
 		case c.Type == "" || c.BaseURL == "":
-			return fmt.Errorf("it is none of those that are known, so it needs type (one of %s) and baseUrl", formNames())
+			return fmt.Errorf("it is not a known provider, so it needs type (one of %s) and baseUrl", formNames())
 		}
 		p = &Provider{Row: provider.Row{Name: name, Prefix: strings.ToUpper(strings.ReplaceAll(name, "-", "_")), Keyless: true}}
 		s.Providers = append(s.Providers, p)
