@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -62,7 +63,29 @@ func (f *function[A]) Prepare(raw json.RawMessage) (Prepared, error) {
 	if err := strictjson.Decode(raw, &c.args); err != nil {
 		return nil, fmt.Errorf("arguments: %w", err)
 	}
+	if err := checkRequired(raw, reflect.TypeFor[A]()); err != nil {
+		return nil, fmt.Errorf("arguments: %w", err)
+	}
 	return c, nil
+}
+
+// checkRequired returns an error if an object lacks a key that the schema of a struct requires,
+// or has null there. A call that was cut off must not empty a file.
+func checkRequired(raw json.RawMessage, of reflect.Type) error {
+	var given map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &given); err != nil {
+		return err
+	}
+	for field := range of.Fields() {
+		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if strings.Contains(options, "omitempty") || strings.Contains(options, "omitzero") {
+			continue
+		}
+		if value, ok := given[name]; !ok || string(value) == "null" {
+			return fmt.Errorf("the key %q is missing", name)
+		}
+	}
+	return nil
 }
 
 // functionCall is a call of a function.
