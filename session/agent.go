@@ -31,7 +31,8 @@ type agent struct {
 	checks    []Check
 	maxSteps  int
 	timeLimit time.Duration
-	window    int64 // of the model, in tokens; 0 means not asked for yet, below 0 that it is not known
+	rest      []string // names of models that answer once the model has failed, the best first
+	window    int64    // of the model, in tokens; 0 means not asked for yet, below 0 that it is not known
 
 	mu    sync.Mutex
 	model model.Model // of a caller: what it brings along; nil means nothing
@@ -98,7 +99,7 @@ func (a *agent) become(step int) (s *successor, newModel bool) {
 	}
 	newModel = a.model.Name() != s.model.Name()
 	a.model, a.system, a.params, a.accept, a.checks = s.model, s.system, s.params, s.accept, s.checks
-	a.maxSteps, a.window = step+max(1, s.maxSteps), 0
+	a.maxSteps, a.window, a.rest = step+max(1, s.maxSteps), 0, s.rest
 	if !s.wholeTime {
 		a.timeLimit = s.timeLimit
 	}
@@ -110,6 +111,7 @@ func (a *agent) become(step int) (s *successor, newModel bool) {
 type successor struct {
 	system    string
 	model     model.Model
+	rest      []string // as in [agent]
 	params    Params
 	accept    func(answer string) (string, error)
 	checks    []Check

@@ -59,6 +59,8 @@ func (c *modelCall) ask(step context.Context, a *answer) error {
 			if err := c.rest(step, wait); err != nil {
 				return err
 			}
+		case c.failOver(step, a, err):
+			try, paused = 1, 0
 		default:
 			return err
 		}
@@ -242,4 +244,38 @@ func (c *modelCall) complete(a *answer) error {
 func (c *modelCall) offered() []model.ToolSpec {
 	s := c.s
 	return s.talk.Offer(func() []model.ToolSpec { return s.calls.Tools.Offered(s.calls.Rules.Agents()) })
+}
+
+// failOver has the next model of the session's list answer, since the one before has failed. It
+// reports whether there is one.
+func (c *modelCall) failOver(step context.Context, a *answer, failed error) bool {
+	s := c.s
+	if step.Err() != nil || !models.FailsOver(failed) {
+		return false
+	}
+	before := s.agent.model
+	for len(s.agent.rest) > 0 {
+		name := s.agent.rest[0]
+		s.agent.rest = s.agent.rest[1:]
+		next, err := s.p.models.For(s.Agent(), name)
+		if err != nil {
+			s.log.Warn(fmt.Sprintf("the model %.200q is not used: %s", name, errtext.Of(err)))
+			continue
+		}
+		if next.Name() == before.Name() {
+			continue
+		}
+		s.p.models.Cool(before)
+		if a.text.Len() > 0 {
+			c.drop(a, event.Retry{Reason: reasonOf(failed)})
+		}
+		s.agent.mu.Lock()
+		s.agent.model, s.agent.window = next, 0
+		s.agent.mu.Unlock()
+		s.talk.ChangeModel(true)
+		s.log.Append(log.ModelEntry(next.Name()))
+		s.log.Publish(event.ModelSwitched{From: before.Name(), To: next.Name(), Reason: errtext.Of(failed)})
+		return s.log.Set(func(r *record.Record) { r.Model = next.Name() }) == nil
+	}
+	return false
 }

@@ -176,7 +176,7 @@ func (m *Manager) newSession(ctx context.Context, spec *Spec) (*Session, error) 
 // were passed over.
 func (m *Manager) pickModel(s *Session, spec *Spec) (err error) {
 	var warnings []string
-	if s.agent.model, warnings, err = m.p.models.Pick(spec.Agent, spec.Models, spec.callersModel()); err != nil {
+	if s.agent.model, s.agent.rest, warnings, err = m.p.models.Pick(spec.Agent, spec.Models, spec.callersModel()); err != nil {
 		return err
 	}
 	if len(warnings) >= len(spec.Models) && spec.Fork == nil && spec.Resumes == nil { // no model that is named counts

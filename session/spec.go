@@ -3,6 +3,7 @@ package session
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/agentworker/worker/eventbus/event"
@@ -31,7 +32,7 @@ type Spec struct {
 	Traceparent string          // the caller's place in a trace, as in package tracecontext; empty means the parent's
 	Warnings    []string        // see [record.Record]
 
-	// Models are names of models, the best first. The session gets the first that is
+	// Models are names of models, the best first. The next one answers once one has failed. The session gets the first that is
 	// available; a warning gives the reason for each that was passed over. If none is
 	// available, it gets the parent's model, or the default.
 	Models []string
@@ -198,4 +199,14 @@ func (spec *Spec) callersModel() model.Model {
 		return nil
 	}
 	return spec.Parent.agent.current()
+}
+
+// SplitModels returns the names of a list of models, "a, b".
+func SplitModels(list string) (names []string) {
+	for name := range strings.SplitSeq(list, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
 }

@@ -17,7 +17,7 @@ import (
 // and its budget. After an error nothing changes.
 func (s *Session) Become(spec Spec) error {
 	spec.Parent = s.parent
-	m, warnings, err := s.p.models.Pick(spec.Agent, spec.Models, spec.callersModel())
+	m, rest, warnings, err := s.p.models.Pick(spec.Agent, spec.Models, spec.callersModel())
 	if err != nil {
 		return err
 	}
@@ -25,7 +25,7 @@ func (s *Session) Become(spec Spec) error {
 	named := s.agent.next != nil
 	if !named {
 		s.agent.next = &successor{
-			system: spec.System, model: m, params: spec.Params, accept: spec.Accept, checks: spec.Checks, rules: spec.Rules,
+			system: spec.System, model: m, rest: rest, params: spec.Params, accept: spec.Accept, checks: spec.Checks, rules: spec.Rules,
 			tools: spec.ToolSet.Only(s.allowed), maxSteps: spec.MaxSteps, timeLimit: spec.TimeLimit, wholeTime: spec.WholeTime,
 		}
 	}

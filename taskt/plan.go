@@ -115,7 +115,7 @@ func (p *planner) newSpec(def *agentdefs.Definition, at Setting, depth int) (ses
 
 		StallNotice: p.limits.StallNotice,
 	}
-	for _, model := range []string{def.Model, p.models[name]} {
+	for _, model := range append(append([]string{def.Model}, def.Fallbacks...), session.SplitModels(p.models[name])...) {
 		if model != "" {
 			spec.Models = append(spec.Models, model)
 		}

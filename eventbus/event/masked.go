@@ -112,14 +112,21 @@ func (SessionResumed) Masked() (Event, bool)       { return nil, false }
 func (ToolApprovalResolved) Masked() (Event, bool) { return nil, false }
 func (AgentChanged) Masked() (Event, bool)         { return nil, false }
 func (ModelPicked) Masked() (Event, bool)          { return nil, false }
-func (ModelRetry) Masked() (Event, bool)           { return nil, false }
-func (Usage) Masked() (Event, bool)                { return nil, false }
-func (Budget) Masked() (Event, bool)               { return nil, false }
-func (Stalled) Masked() (Event, bool)              { return nil, false }
-func (SessionEnd) Masked() (Event, bool)           { return nil, false }
-func (MovedToBackground) Masked() (Event, bool)    { return nil, false }
-func (SubagentEvent) Masked() (Event, bool)        { return nil, false }
-func (Unknown) Masked() (Event, bool)              { return nil, false }
+
+func (e ModelSwitched) Masked() (Event, bool) {
+	var m masker
+	e.From, e.To, e.Reason = m.text(e.From), m.text(e.To), m.text(e.Reason)
+	return result(&m, e)
+}
+
+func (ModelRetry) Masked() (Event, bool)        { return nil, false }
+func (Usage) Masked() (Event, bool)             { return nil, false }
+func (Budget) Masked() (Event, bool)            { return nil, false }
+func (Stalled) Masked() (Event, bool)           { return nil, false }
+func (SessionEnd) Masked() (Event, bool)        { return nil, false }
+func (MovedToBackground) Masked() (Event, bool) { return nil, false }
+func (SubagentEvent) Masked() (Event, bool)     { return nil, false }
+func (Unknown) Masked() (Event, bool)           { return nil, false }
 
 // result returns the masked event if a text of it was masked. An event without a
 // credential costs no memory.

@@ -92,6 +92,14 @@ type ModelPicked struct {
 	Model string `json:"model"`
 }
 
+// ModelSwitched reports that the model of the session has failed for good, and that the next one
+// of its list answers from now on.
+type ModelSwitched struct {
+	From   string `json:"from"`
+	To     string `json:"to"`
+	Reason string `json:"reason"` // the error of the one before
+}
+
 // Budget reports, on the stream of the session that a budget was set for, that 80 or
 // 100 percent of it are used.
 type Budget struct {

@@ -17,6 +17,7 @@ func (Todo) Type() string                 { return "todo" }
 func (Plan) Type() string                 { return "plan" }
 func (AgentChanged) Type() string         { return "agent_changed" }
 func (ModelPicked) Type() string          { return "model_picked" }
+func (ModelSwitched) Type() string        { return "model_switched" }
 func (ModelRetry) Type() string           { return "model_retry" }
 func (Usage) Type() string                { return "usage" }
 func (Budget) Type() string               { return "budget" }
@@ -58,6 +59,7 @@ func init() {
 	register[Todo](row{})
 	register[AgentChanged](row{})
 	register[ModelPicked](row{})
+	register[ModelSwitched](row{})
 	register[ModelRetry](row{ofTurns: true})
 	register[Plan](row{})
 	register[Usage](row{ofTurns: true})

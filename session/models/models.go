@@ -24,8 +24,9 @@ type Models struct {
 
 	Prices *price.Table // if it is nil, no price is known
 
-	pauses  pauses
-	windows windows
+	pauses    pauses
+	cooldowns cooldowns
+	windows   windows
 }
 
 // credentialed is a model with the credentials of an agent.
@@ -71,15 +72,18 @@ func (m *Models) own(agent, name string) (model.Model, bool, error) {
 }
 
 // Pick returns the model of an agent's session: the first of names that is available, else its
-// caller's (nil means that there is none), else the default. Warnings give the reason for each
+// caller's (nil means that there is none), else the default. rest are the names after it. Warnings give the reason for each
 // model that was passed over.
-func (m *Models) Pick(agent string, names []string, callers model.Model) (found model.Model, warnings []string, err error) {
+func (m *Models) Pick(agent string, names []string, callers model.Model) (found model.Model, rest, warnings []string, err error) {
 	pass := func(name string, err error) {
 		warnings = append(warnings, fmt.Sprintf("the model %.200q is not used: %s", name, errtext.Of(err)))
 	}
-	for _, name := range names {
-		if found, err = m.For(agent, name); err == nil {
-			return found, warnings, nil
+	for i, name := range names {
+		if found, err = m.For(agent, name); err == nil && i+1 < len(names) && m.cools(found) {
+			err = errCools
+		}
+		if err == nil {
+			return found, names[i+1:], warnings, nil
 		}
 		pass(name, err)
 	}
@@ -89,19 +93,19 @@ func (m *Models) Pick(agent string, names []string, callers model.Model) (found 
 			pass(callers.Name(), why)
 		}
 		if err == nil {
-			return found, warnings, nil
+			return found, nil, warnings, nil
 		}
 		pass(callers.Name(), err)
 	}
 	found, ok, why := m.own(agent, "")
 	if ok && why == nil {
-		return found, warnings, nil
+		return found, nil, warnings, nil
 	}
 	if why != nil {
 		pass("default", why)
 	}
 	found, err = m.Named("")
-	return found, warnings, err
+	return found, nil, warnings, err
 }
 
 // inherited returns the model of a caller for an agent. It has the agent's own credentials, or

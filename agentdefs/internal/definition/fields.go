@@ -50,8 +50,9 @@ type Definition struct {
 
 	Named []access.Named // the tools that its file allows by name
 
-	MaxSteps int    // 1 to MaxMaxSteps
-	Model    string // as the file names it; empty means the caller's model
+	MaxSteps  int      // 1 to MaxMaxSteps
+	Model     string   // as the file names it; empty means the caller's model
+	Fallbacks []string // models that answer once Model has failed, the best first
 
 	Temperature     *float64      // nil means the model's default
 	TopP            *float64      // nil means the model's default
@@ -176,7 +177,7 @@ var fields = []*field{
 		func(p *parser, _ *Definition, e agentfile.Entry) { p.access.Permission = &e }},
 	{agentfile.Field{ID: "model", Spellings: []string{"model"}, Textual: true},
 		"The model, or several of which the first that is known counts. inherit: the caller's.", textOrList, "inherit",
-		func(p *parser, d *Definition, e agentfile.Entry) { d.Model = p.model(e) }},
+		func(p *parser, d *Definition, e agentfile.Entry) { d.Model, d.Fallbacks = p.model(e) }},
 	{agentfile.Field{ID: "temperature", Spellings: []string{"temperature"}},
 		"Sampling temperature.", upTo(2), nil,
 		func(p *parser, d *Definition, e agentfile.Entry) { d.Temperature = p.Float(e, 2) }},

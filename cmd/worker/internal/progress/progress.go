@@ -120,6 +120,8 @@ func (p *Progress) event(at, now time.Time, agent, session string, ev event.Even
 		}
 	case event.ModelPicked:
 		line("picked " + ev.Name + ", which is " + ev.Model)
+	case event.ModelSwitched:
+		line(fmt.Sprintf("goes on with %s, since %s has failed: %s", ev.To, ev.From, termtext.OneLine(ev.Reason, termtext.MaxCause)))
 	case event.AgentChanged:
 		line(fmt.Sprintf("goes on as %s on %s", ev.Agent, ev.Model))
 	case event.Check:
