@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/agentworker/worker/tool"
+	"github.com/agentworker/worker/tool/internal/charset"
 )
 
 func TestEditFile(t *testing.T) {
@@ -98,6 +99,9 @@ func FuzzEditFile(f *testing.F) {
 		}
 		if crlf && !strings.Contains(content, "\n") {
 			return // then it is not known to be a CRLF file
+		}
+		if _, stored, ok := charset.Decode([]byte(asFile(content))); !ok || !stored.IsUTF8() {
+			return // its bytes are other letters
 		}
 		p := newPlace(t, nil, map[string]string{"f": asFile(content)})
 		for _, all := range []bool{false, true} {

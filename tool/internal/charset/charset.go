@@ -53,11 +53,11 @@ var marked = []Charset{
 }
 
 // Decode returns the text of a file as UTF-8, without a mark at its beginning, and how it is
-// stored. A UTF-8 mark stays part of the text. ok is false for content that is no text, or that
+// stored. A UTF-8 mark stays part of the text, and so do a few wrong bytes in UTF-8. ok is false for content that is no text, or that
 // would not be stored as it was.
 func Decode(content []byte) (text []byte, c Charset, ok bool) {
 	binary := bytes.IndexByte(content[:min(len(content), head)], 0) >= 0
-	if !binary && utf8.Valid(content) {
+	if !binary && (utf8.Valid(content) || mostlyUTF8(content)) {
 		return content, Charset{}, true
 	}
 	for _, c := range candidates(content, binary) {
@@ -70,6 +70,26 @@ func Decode(content []byte) (text []byte, c Charset, ok bool) {
 		}
 	}
 	return nil, Charset{}, false
+}
+
+// mostlyUTF8 reports whether content is UTF-8 with a few wrong bytes: it has the mark of UTF-8, or
+// twice as many letters of several bytes as wrong ones.
+func mostlyUTF8(content []byte) bool {
+	if bytes.HasPrefix(content, []byte("\uFEFF")) {
+		return true
+	}
+	letters, wrong := 0, 0
+	for at := 0; at < len(content); {
+		r, size := utf8.DecodeRune(content[at:])
+		switch {
+		case r == utf8.RuneError && size == 1:
+			wrong++
+		case size > 1:
+			letters++
+		}
+		at += size
+	}
+	return letters >= 2*wrong
 }
 
 // candidates returns the charsets that content may be in, the likeliest first.

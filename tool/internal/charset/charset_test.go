@@ -59,6 +59,15 @@ func TestDecode(t *testing.T) {
 	}
 }
 
+// TestWrongBytes: UTF-8 with a few wrong bytes stays UTF-8, as it is.
+func TestWrongBytes(t *testing.T) {
+	for _, content := range []string{"Stra\xc3\x9fe, M\xc3\xbchle, \xff\n", "\uFEFFa\xffb", texts["ja"] + "\x80", texts["de"] + "\xe9"} {
+		if text, c, ok := charset.Decode([]byte(content)); !ok || !c.IsUTF8() || string(text) != content {
+			t.Errorf("%q is %s: %q", content, c, text)
+		}
+	}
+}
+
 // TestBinary: what is no text is not taken for some.
 func TestBinary(t *testing.T) {
 	for _, content := range []string{
