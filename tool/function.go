@@ -63,9 +63,7 @@ func (f *function[A]) Prepare(raw json.RawMessage) (Prepared, error) {
 	if err := strictjson.Decode(raw, &c.args); err != nil {
 		return nil, fmt.Errorf("arguments: %w", err)
 	}
-	if err := checkRequired(raw, reflect.TypeFor[A]()); err != nil {
-		return nil, fmt.Errorf("arguments: %w", err)
-	}
+	c.missing = checkRequired(raw, reflect.TypeFor[A]()) // what it may do can be told all the same
 	return c, nil
 }
 
@@ -90,8 +88,9 @@ func checkRequired(raw json.RawMessage, of reflect.Type) error {
 
 // functionCall is a call of a function.
 type functionCall[A any] struct {
-	f    *function[A]
-	args A
+	f       *function[A]
+	args    A
+	missing error // nil means that no argument is
 }
 
 // Values implements [Prepared].
@@ -107,6 +106,9 @@ func (c *functionCall[A]) Values() ([]permission.Value, error) {
 func (c *functionCall[A]) Run(ctx context.Context, call *Call) (Result, error) {
 	if err := ctx.Err(); err != nil {
 		return Result{}, fmt.Errorf("not begun: %w", context.Cause(ctx))
+	}
+	if c.missing != nil {
+		return Result{}, fmt.Errorf("arguments: %w", c.missing)
 	}
 	result, err := c.f.run(ctx, call, c.args)
 	if err != nil {

@@ -42,7 +42,11 @@ func TestRequired(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if _, err := built.(tool.Preparer).Prepare(raw); err == nil || !strings.Contains(err.Error(), left) {
+				prepared, err := built.(tool.Preparer).Prepare(raw)
+				if err == nil {
+					_, err = prepared.Run(t.Context(), &tool.Call{Args: raw, Rules: layersOf(t, `{"*": "allow"}`)})
+				}
+				if err == nil || !strings.Contains(err.Error(), left) {
 					t.Errorf("%s %s: %v", name, raw, err)
 				}
 			}
