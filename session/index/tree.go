@@ -79,7 +79,7 @@ func (x *Index) Holders(ctx context.Context, resident, except string) ([]*record
 func (x *Index) Below(ctx context.Context, path event.Path) (total record.Total, err error) {
 	tree, err := x.Tree(ctx, path)
 	for _, r := range tree {
-		if len(r.Path) == len(path)+1 && r.Total != nil {
+		if len(r.Path) == len(path)+1 && r.Closed && r.Total != nil { // else it may go on, and end anew
 			total = total.Add(*r.Total)
 		}
 	}

@@ -35,7 +35,7 @@ func (st *State) Step() *Step {
 // is not part of the conversation.
 func (f *fold) claimed(ev event.SessionResumed) {
 	r := &f.Record
-	r.Takeovers, r.BootID, r.Stalled = ev.Takeover, ev.BootID, false
+	r.Takeovers, r.BootID, r.Stalled, r.Total = ev.Takeover, ev.BootID, false, nil
 	if ev.HandedOver {
 		r.HandOvers++
 	}
