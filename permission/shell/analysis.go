@@ -37,6 +37,7 @@ type analysis struct {
 	scripts scripts
 	looks   // at the file system
 	spent   bool
+	gitUse  gitUse
 }
 
 // spend counts steps, and reports whether there are any left.

@@ -93,6 +93,11 @@ func TestGitTrees(t *testing.T) {
 	}{
 		{"git add -f .env", "git diff", permission.Allow}, // a hidden file is unchanged
 		{"git add -f .env", "git diff HEAD", permission.Ask},
+		{"git add -f .env", "git status; git diff; git log", permission.Allow},
+		{"git add -f .env", "git reset -q HEAD~1; git diff", permission.Ask},
+		{"git add -f .env", "for i in 1 2; do git diff; git read-tree HEAD~1; done", permission.Ask},
+		{"git add -f .env; printf 'git reset -q HEAD~1' > r.sh; git add r.sh", "sh r.sh; git diff", permission.Ask},
+		{"git add -f .env", "git diff && (cd conf && git stash pop)", permission.Ask},
 		{"git add -f .env", "git diff --cached", permission.Ask},
 		{"git add -f .env", "git diff -- src README.md", permission.Allow},
 		{"git add -f .env", "git diff HEAD -- conf ':!x'", permission.Ask},

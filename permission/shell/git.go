@@ -49,8 +49,33 @@ func (a *analysis) git(st *state, p *program.Program, v argv) {
 			a.unknown(v.line(), "the setting may run a program")
 		}
 	}
-	if !p.PrintsNone(sub, args.certain()) {
-		a.stored(st, sub, args, sub == "diff" && len(v) == len(args)+2 && workTree(args))
+	a.gitUse.changes = a.gitUse.changes || !slices.Contains(keepIndex, sub)
+	if p.PrintsNone(sub, args.certain()) {
+		return
+	}
+	changed := sub == "diff" && len(v) == len(args)+2 && workTree(args)
+	a.stored(st, sub, args, changed)
+	if changed {
+		a.gitUse.diffs = append(a.gitUse.diffs, func() { a.stored(st, sub, args, false) })
+	}
+}
+
+// keepIndex are the subcommands that bring no other file into the index than those of the work
+// tree.
+var keepIndex = []string{"add", "blame", "branch", "commit", "describe", "diff", "log", "ls-files", "rev-parse", "show", "stage", "status"}
+
+// gitUse is what a command line does with git.
+type gitUse struct {
+	changes bool     // the index may get files that are not in the work tree
+	diffs   []func() // add what each git diff of the work tree may print then
+}
+
+// end adds what git may print at the end of an analysis.
+func (u *gitUse) end() {
+	if u.changes {
+		for _, diff := range u.diffs {
+			diff()
+		}
 	}
 }
 

@@ -44,6 +44,7 @@ func Values(w permission.Workspace, tool, command string) ([]permission.Value, e
 	st := &state{vars: map[string]text{}, cwd: cmp.Or(w.Dir, w.Root), funcs: map[string]function{}}
 	a.script(st, command)
 	a.line(command)
+	a.gitUse.end()
 	if !slices.ContainsFunc(a.values, func(v permission.Value) bool { return !v.OnlyDenies() }) {
 		a.unknown(command, "there is no command in it that a rule could allow")
 	}
@@ -223,6 +224,7 @@ func (a *analysis) apart(certainty permission.Certainty, look func(b *analysis))
 	b := &analysis{findings: newFindings(a.tool), ws: a.ws, home: a.home, depth: a.depth, steps: a.steps, looks: a.looks}
 	look(b)
 	a.steps, a.looks = b.steps, b.looks
+	a.gitUse.changes = a.gitUse.changes || b.gitUse.changes
 	for _, v := range b.values {
 		if v.Tool != a.tool || v.Kind == permission.Line {
 			continue
