@@ -271,7 +271,7 @@ func TestDiagnosticForms(t *testing.T) {
 // TestUnusualSpelling: a field without a meaning here is said once, whatever its
 // spelling, and is not taken for one beside it in the table.
 func TestUnusualSpelling(t *testing.T) {
-	s := agentdefstest.Load(t, map[string]string{".agents/agents/a.md": "---\nname: a\ndescription: x\nMCPServers: [y]\n---\nWork."}, nil)
+	s := agentdefstest.Load(t, map[string]string{".agents/agents/a.md": "---\nname: a\ndescription: x\nInitialPrompt: y\n---\nWork."}, nil)
 	if codes := agentdefstest.Codes(s); !slices.Equal(codes, []string{"field-unsupported"}) {
 		t.Errorf("diagnostics %v, want one that the field has no meaning", s.Diagnostics())
 	}

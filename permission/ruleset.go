@@ -123,8 +123,9 @@ func (r *Ruleset) of(tool string) []*compiled {
 		return rules.([]*compiled)
 	}
 	var rules []*compiled
+	called := names(tool)
 	for _, c := range r.rules {
-		if c.tool.Match(tool) && !(r.blocks && c.Block != (Block{}) && c.Action != Deny) {
+		if c.about(called) && !(r.blocks && c.Block != (Block{}) && c.Action != Deny) {
 			rules = append(rules, c)
 		}
 	}

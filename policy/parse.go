@@ -32,6 +32,9 @@ var keys = func() map[string]func(r *reader, v *hujson.Value) error {
 		"limits":       (*reader).limits,
 		"budget":       (*reader).budget,
 		"sandbox":      (*reader).sandboxed,
+
+		"allowedMcpServers": serversOf(false),
+		"deniedMcpServers":  serversOf(true),
 	}
 	for _, k := range kinds {
 		all[string(k.kind)] = listOf(k.kind, k.what, k.names)

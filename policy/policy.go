@@ -22,6 +22,7 @@ type Policy struct {
 	bounds  map[string]Bound  // by the keys of settings
 	budgets []Budget          // one for each file that has any
 	lists   map[Kind][]list   // one for each file that has any
+	servers []serverList      // MCP servers, one for each list of a file
 	sandbox permission.Source // where one is required; no file means none is
 	noRules permission.Source // where "always" is forbidden; no file means it is not
 }
@@ -143,7 +144,7 @@ func (p *Policy) Narrows() []string {
 	if p.noRules.File != "" {
 		lines = append(lines, fmt.Sprintf("\"always\" is not offered (%s)", p.noRules))
 	}
-	return append(append(lines, p.listLines()...), p.boundLines()...)
+	return slices.Concat(lines, p.listLines(), p.serverLines(), p.boundLines())
 }
 
 // Lasting returns an error that names the file if answers may add no rule that lasts.

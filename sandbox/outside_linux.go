@@ -98,6 +98,7 @@ func (p *Profile) deniedAnywhere(l *layout) (out []string) {
 		for _, m := range l.mounts {
 			switch isSystem := slices.Contains(systemFolders, m.Target); {
 			case m.Op != wire.OpRead || m.Source != m.Target || isSystem != system || m.Target == p.Workspace:
+			case slices.Contains(p.Programs, m.Target):
 			case isSystem && m.Target != "/opt":
 				l.plan.NotLooked = append(l.plan.NotLooked, m.Target)
 			default:

@@ -45,6 +45,7 @@ type Profile struct {
 	Writable  bool     `json:"writable"` // some rule allows writing; false: the workspace is read-only
 	Approved  bool     `json:"approved,omitempty"`
 	Folders   []Folder `json:"folders"`
+	Programs  []string `json:"programs,omitempty"` // those of Folders in which rules for any place, as "*", do not count
 	GitDirs   []string `json:"gitDirs,omitempty"`
 	GitOwn    []string `json:"gitOwn,omitempty"` // the parts of GitDirs that may be written; none: all that git writes
 	Protected []string `json:"protected"`        // never writable, with all below

@@ -76,7 +76,6 @@ func (c *child) spec(ctx context.Context) (session.ChildSpec, error) {
 	}
 	spec.Background, spec.Detached = c.req.background(), c.req.detached()
 	c.req.apply(def, spec.Background, s.limits, spec)
-	spec.Warnings = append(slices.Clip(spec.Warnings), missing(def, spec.ToolSet)...)
 	spec.Router = s.router
 	if c.from != nil {
 		c.from.begin(spec)
@@ -95,6 +94,7 @@ func (c *child) spec(ctx context.Context) (session.ChildSpec, error) {
 			return child, err
 		}
 	}
+	spec.Warnings = append(slices.Clip(spec.Warnings), lacking(ctx, def, spec.ToolSet, c.servers())...)
 	if !in.Plain() {
 		spec.Terms = newTerms(spec.Rules, in)
 	}
@@ -145,7 +145,7 @@ func (c *child) hold(at *workdir.Dir, spec *session.ChildSpec) (*workdir.Dir, er
 		return at, nil
 	}
 	s := c.service
-	held := workdir.Dir{Paths: permission.Workspace{Root: s.plans.root}, In: s.in}
+	held := workdir.Dir{Paths: permission.Workspace{Root: s.plans.root}, In: s.in, Servers: s.plans.servers}
 	if at != nil {
 		held = *at
 	}
@@ -203,6 +203,17 @@ func (c *child) root(spec *session.ChildSpec) string {
 		return spec.Paths.Root
 	}
 	return c.parent.Root()
+}
+
+// servers are the MCP servers that there are where the child works.
+func (c *child) servers() workdir.Servers {
+	if c.dir != nil {
+		return c.dir.Servers
+	}
+	if at := c.service.dirs.Of(c.parent.Path()); at != nil {
+		return at.Servers
+	}
+	return c.service.plans.servers
 }
 
 // restrict adds rules that hold for the child, whatever agent it becomes.

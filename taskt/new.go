@@ -42,7 +42,7 @@ func New(opts Options) (*Service, error) {
 	s.plans = &planner{
 		agents: opts.Agents, root: opts.Root, shell: opts.Shell, text: instructions.NewReader(opts.Root, log), rules: opts.Rules, limits: limits, log: log,
 		models: opts.AgentModels, efforts: opts.AgentEfforts,
-		tools: slices.Clone(opts.Tools), withTask: s.withTask, planExit: s.planExit,
+		tools: slices.Clone(opts.Tools), servers: opts.Servers, withTask: s.withTask, planExit: s.planExit,
 	}
 	if opts.Memory != "" {
 		s.plans.memory = memory.New(opts.Memory, opts.Logger)

@@ -2,6 +2,7 @@ package taskt
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -36,6 +37,7 @@ type planner struct {
 	models, efforts map[string]string // by the names of agents in lower case
 
 	tools    []tool.Tool                                          // without those for subagents
+	servers  workdir.Servers                                      // whose tools there are besides; nil means none
 	withTask func(tools []tool.Tool, by offer.Caller) []tool.Tool // adds the tools for subagents
 	planExit func(def *agentdefs.Definition) tool.Tool            // for agents that may become another one
 
@@ -94,7 +96,7 @@ func (p *planner) newSpec(def *agentdefs.Definition, at Setting, depth int) (ses
 	if err != nil {
 		return session.Spec{}, err
 	}
-	tools, err := p.toolSet(def, p.tools)
+	tools, err := p.toolSet(def, p.tools, p.servers)
 	if err != nil {
 		return session.Spec{}, err
 	}
@@ -128,13 +130,27 @@ func (p *planner) newSpec(def *agentdefs.Definition, at Setting, depth int) (ses
 	return spec, nil
 }
 
-// missing warns of tools that an agent's file allows by their names and that its sessions lack.
-func missing(def *agentdefs.Definition, tools *gate.ToolSet) []string {
-	names := def.Missing(func(name string) bool { return agentdefs.Exists(name) || tools.Get(name) != nil })
-	if len(names) == 0 {
-		return nil
+// lacking warns of what an agent's file names and its sessions lack: tools, and MCP servers. It
+// waits until it is known which tools its servers have.
+func lacking(ctx context.Context, def *agentdefs.Definition, tools *gate.ToolSet, servers workdir.Servers) (warnings []string) {
+	if servers != nil {
+		warnings = append(servers.Lacking(def.Servers), servers.Ready(ctx, def.Servers)...)
 	}
-	return []string{"its file names tools that are not here: " + strings.Join(names, ", ")}
+	names := def.Missing(func(name string) bool {
+		return agentdefs.Exists(name) || slices.ContainsFunc(tools.Names(), func(here string) bool { return permission.NamesTool(name, here) })
+	})
+	if len(names) > 0 {
+		warnings = append(warnings, "its file names tools that are not here: "+strings.Join(names, ", ")+missingServers(names))
+	}
+	return warnings
+}
+
+// missingServers says where to look if a name means a tool of an MCP server.
+func missingServers(names []string) string {
+	if slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, "mcp_") || strings.Contains(name, "/") }) {
+		return "; 'worker mcp servers list' shows the MCP servers that there are"
+	}
+	return ""
 }
 
 // remembered is what agents have remembered of the workspace, for one that has a memory.
@@ -146,7 +162,7 @@ func (p *planner) remembered(def *agentdefs.Definition) *memory.Text {
 }
 
 // toolSet returns the tools of an agent's sessions, of which some are given.
-func (p *planner) toolSet(def *agentdefs.Definition, tools []tool.Tool) (*gate.ToolSet, error) {
+func (p *planner) toolSet(def *agentdefs.Definition, tools []tool.Tool, servers workdir.Servers) (*gate.ToolSet, error) {
 	all := p.withTask(tools, offer.CallerOf(def))
 	if p.memory != nil && def.Memory {
 		all = append(all, p.memory.Tool())
@@ -154,7 +170,11 @@ func (p *planner) toolSet(def *agentdefs.Definition, tools []tool.Tool) (*gate.T
 	if def.PlanExit != "" {
 		all = append(all, p.planExit(def))
 	}
-	return gate.NewToolSet(all...)
+	set, err := gate.NewToolSet(all...)
+	if err == nil && servers != nil {
+		set = set.With(servers.Tools(def.Servers))
+	}
+	return set, err
 }
 
 // moveTo makes a spec that of a child of an agent which works in a dir.
@@ -163,7 +183,7 @@ func (p *planner) moveTo(at *workdir.Dir, def *agentdefs.Definition, spec *sessi
 		Root: at.Paths.Root, Dir: at.Folder, Child: true, Text: instructions.NewReader(at.Paths.Root, p.log).Current(),
 		Memory: p.remembered(def), Shell: p.shell, Today: time.Now(),
 	})
-	spec.ToolSet, err = p.toolSet(def, at.Tools)
+	spec.ToolSet, err = p.toolSet(def, at.Tools, at.Servers)
 	return err
 }
 
@@ -225,7 +245,11 @@ func (p *planner) readOnly(def *agentdefs.Definition) bool {
 	if def.PlanExit != "" { // it may become an agent that can
 		return false
 	}
-	return !slices.ContainsFunc(p.tools, func(t tool.Tool) bool {
+	tools := p.tools
+	if p.servers != nil {
+		tools = slices.Concat(tools, p.servers.Tools(def.Servers)())
+	}
+	return !slices.ContainsFunc(tools, func(t tool.Tool) bool {
 		spec := t.Spec()
 		return !spec.ReadOnly && !def.Permission.DeniesAll(spec.Name)
 	})

@@ -77,7 +77,7 @@ func (s *Service) OpenConversation(ctx context.Context, def *agentdefs.Definitio
 		return nil, err
 	}
 	spec.ID = c.ID
-	spec.Warnings = append(slices.Clip(spec.Warnings), missing(def, spec.ToolSet)...)
+	spec.Warnings = append(slices.Clip(spec.Warnings), lacking(ctx, def, spec.ToolSet, s.plans.servers)...)
 	if c.Resumes != nil {
 		if err := resumeRoot(ctx, s.sessions.Store(), &spec, c.Resumes); err != nil {
 			return nil, err

@@ -37,6 +37,9 @@ type Options struct {
 	Shell    string      // the path of the shell that runs commands, for system prompts; empty means not known
 	Tools    []tool.Tool // the tools that children may be offered, besides task
 
+	// Servers are the MCP servers whose tools children may be offered; nil means none.
+	Servers workdir.Servers
+
 	// In returns the same tools for sessions whose commands begin in a folder of the
 	// workspace, by its path there. nil means calls can't name one.
 	In func(folder string) []tool.Tool

@@ -98,7 +98,12 @@ type Call struct {
 	Agent     string    // its agent; empty means that the session represents a caller
 	Began     time.Time // when it began
 	MessageID string    // the assistant message that holds the call
-	Args      json.RawMessage
+
+	// Traceparent is the caller's place in a trace, as package tracecontext accepts it; empty
+	// means that there is none.
+	Traceparent string
+
+	Args json.RawMessage
 
 	// Values are what Values returned for Args, and what was judged.
 	Values []permission.Value

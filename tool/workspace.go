@@ -104,6 +104,10 @@ func (ws *Workspace) OpenWorktree(w *worktree.Worktree) (*Workspace, error) {
 // Paths returns what paths are relative to, for rules.
 func (ws *Workspace) Paths() permission.Workspace { return ws.rules }
 
+// Environ returns the environment of programs that tools start, without keys and passwords. The
+// caller must not change it.
+func (ws *Workspace) Environ() []string { return ws.env }
+
 // Root returns the real path of the workspace.
 func (ws *Workspace) Root() string { return ws.files.Dir() }
 

@@ -25,6 +25,7 @@ import (
 	"github.com/agentworker/worker/model/replaymodel"
 	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/session/record"
+	"github.com/agentworker/worker/tool/mcpclient/mcptest"
 )
 
 // newProgram returns a program with an empty stdin, in an environment of its own.
@@ -45,7 +46,7 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 	}
-	testscript.Main(m, map[string]func(){"worker": main})
+	testscript.Main(m, map[string]func(){"worker": main, "mcpserver": mcptest.Main})
 }
 
 // TestScript runs testdata/script: the whole program, as a process, in a

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/cmd/worker/internal/app"
+	"github.com/agentworker/worker/cmd/worker/internal/servers"
 	"github.com/agentworker/worker/cmd/worker/internal/settings"
 	"github.com/agentworker/worker/cmd/worker/internal/setup"
 	"github.com/agentworker/worker/frontdoor/mcpserver"
@@ -38,7 +39,7 @@ to --approval-timeout (10m), and is then refused with the rule that would allow 
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.mcp(cmd.Context(), page) },
 	}
-	cmd.AddCommand(setup.Install(p.Program), setup.Uninstall(p.Program))
+	cmd.AddCommand(setup.Install(p.Program), setup.Uninstall(p.Program), servers.Commands(p.Program))
 	cmd.Flags().StringVar(&page, "page", "", "serve the live page too, on this loopback address; alone: any free port")
 	cmd.Flags().Lookup("page").NoOptDefVal = "127.0.0.1:0"
 	return cmd

@@ -54,14 +54,16 @@ var mayImport = map[string][]string{
 	"internal/workspace":  nil,
 	"internal/worktree":   nil,
 	"internal/spendlimit": nil,
+	"internal/mcpconfig":  nil,
 	"agentdefs": {
 		"agentdefs/internal/access", "agentdefs/internal/definition", "agentdefs/internal/diag", "agentdefs/internal/dialect",
 		"agentdefs/internal/scan", "agentdefs/internal/spelling", "agentdefs/internal/watch", "permission", "permission/glob",
 	},
-	"tool":      {"permission", "permission/shell", "sandbox", "internal/worktree"},
-	"session":   {"session/audit", "session/conversation", "session/gate", "session/inbox", "session/journal", "session/lease", "session/lifetime", "session/masking", "session/models", "session/notes", "session/requests", "session/store", "session/toolcall", "eventbus", "eventbus/event", "permission", "permission/shell", "policy", "model", "tool"},
-	"taskt":     {"agentdefs", "session", "session/gate", "session/masking", "session/store", "eventbus", "eventbus/event", "model", "tool", "permission", "taskt/budget", "taskt/control", "taskt/input", "taskt/instructions", "taskt/memory", "taskt/offer", "taskt/planexit", "taskt/report", "taskt/slots", "taskt/workdir", "internal/spendlimit"},
-	"frontdoor": {"taskt", "taskt/control", "taskt/input", "taskt/offer", "taskt/slots", "taskt/upkeep", "session", "session/live", "session/store", "eventbus", "eventbus/event", "frontdoor/mcpserver/internal/exttask", "frontdoor/mcpserver/internal/mcphttp", "frontdoor/mcpserver/internal/transport"},
+	"tool/mcpclient": {"permission", "sandbox", "tool", "internal/mcpconfig"}, // MCP servers as tools
+	"tool":           {"permission", "permission/shell", "sandbox", "internal/worktree"},
+	"session":        {"session/audit", "session/conversation", "session/gate", "session/inbox", "session/journal", "session/lease", "session/lifetime", "session/masking", "session/models", "session/notes", "session/requests", "session/store", "session/toolcall", "eventbus", "eventbus/event", "permission", "permission/shell", "policy", "model", "tool"},
+	"taskt":          {"agentdefs", "session", "session/gate", "session/masking", "session/store", "eventbus", "eventbus/event", "model", "tool", "permission", "taskt/budget", "taskt/control", "taskt/input", "taskt/instructions", "taskt/memory", "taskt/offer", "taskt/planexit", "taskt/report", "taskt/slots", "taskt/workdir", "internal/spendlimit"},
+	"frontdoor":      {"taskt", "taskt/control", "taskt/input", "taskt/offer", "taskt/slots", "taskt/upkeep", "session", "session/live", "session/store", "eventbus", "eventbus/event", "frontdoor/mcpserver/internal/exttask", "frontdoor/mcpserver/internal/mcphttp", "frontdoor/mcpserver/internal/transport"},
 
 	"frontdoor/acpserver": {"taskt", "taskt/conversation", "session", "session/gate", "session/live", "session/store", "eventbus", "eventbus/event", "model", "frontdoor"}, // conversations with editors
 
@@ -110,7 +112,7 @@ var mayImport = map[string][]string{
 	"taskt/slots":        nil,
 	"taskt/input":        {"agentdefs", "session/conversation", "tool", "internal/spendlimit"},
 	"taskt/offer":        {"agentdefs", "tool", "taskt/input"},
-	"taskt/workdir":      {"eventbus/event", "permission", "permission/glob", "tool", "internal/worktree"},
+	"taskt/workdir":      {"eventbus/event", "permission", "permission/glob", "tool", "internal/mcpconfig", "internal/worktree"},
 	"taskt/budget":       {"session", "session/store", "eventbus/event", "model", "internal/spendlimit"},
 	"taskt/control":      {"session", "session/store", "eventbus/event", "model", "tool", "permission", "taskt/report"},
 	"taskt/upkeep":       {"session", "session/store", "internal/worktree", "taskt/control"},
@@ -131,7 +133,7 @@ var mayImport = map[string][]string{
 	"agentdefs/internal/dialect":       {"agentdefs/internal/spelling"},
 	"agentdefs/internal/agentfile":     {"agentdefs/internal/diag", "agentdefs/internal/dialect", "agentdefs/internal/spelling"},
 	"agentdefs/internal/access":        {"agentdefs/internal/agentfile", "agentdefs/internal/diag", "agentdefs/internal/dialect", "agentdefs/internal/spelling", "permission", "permission/glob"},
-	"agentdefs/internal/definition":    {"agentdefs/internal/access", "agentdefs/internal/agentfile", "agentdefs/internal/diag", "agentdefs/internal/dialect", "agentdefs/internal/spelling", "internal/spendlimit", "permission", "permission/glob"},
+	"agentdefs/internal/definition":    {"agentdefs/internal/access", "agentdefs/internal/agentfile", "agentdefs/internal/diag", "agentdefs/internal/dialect", "agentdefs/internal/spelling", "internal/mcpconfig", "internal/spendlimit", "permission", "permission/glob"},
 	"agentdefs/internal/scan":          {"agentdefs/internal/diag", "agentdefs/internal/dialect"},
 	"agentdefs/internal/watch":         {"agentdefs/internal/diag", "agentdefs/internal/scan"},
 

@@ -2,9 +2,11 @@
 package workdir
 
 import (
+	"context"
 	"sync"
 
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/internal/mcpconfig"
 	"github.com/agentworker/worker/internal/worktree"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/tool"
@@ -17,12 +19,28 @@ type Dir struct {
 	Tools    []tool.Tool          // the ones that work there
 	Close    func() error         // ends what sessions have left there
 
+	Servers Servers // whose tools its sessions have besides; nil means none
+
 	// In returns the same tools for work in a folder of it. nil means that can't be done.
 	In func(folder string) []tool.Tool
 
 	// Folder is the folder that sessions are held to, its path in Paths.Root. Empty means
 	// none.
 	Folder string
+}
+
+// Servers are the MCP servers that there are for sessions in a dir. by is what an agent's
+// file says of them; nil says nothing.
+type Servers interface {
+	// Tools returns a function for the tools of now, which returns the same slice until they
+	// change.
+	Tools(by *mcpconfig.Selection) func() []tool.Tool
+
+	// Ready waits until it is known which tools there are. It returns what went wrong.
+	Ready(ctx context.Context, by *mcpconfig.Selection) (warnings []string)
+
+	// Lacking names the servers of a file that do not run, with what to do.
+	Lacking(by *mcpconfig.Selection) []string
 }
 
 // Registry has the dirs in use. It is safe for concurrent use.

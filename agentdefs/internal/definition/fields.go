@@ -14,6 +14,7 @@ import (
 	"github.com/agentworker/worker/agentdefs/internal/access"
 	"github.com/agentworker/worker/agentdefs/internal/agentfile"
 	"github.com/agentworker/worker/agentdefs/internal/diag"
+	"github.com/agentworker/worker/internal/mcpconfig"
 	"github.com/agentworker/worker/internal/spendlimit"
 	"github.com/agentworker/worker/permission"
 )
@@ -49,6 +50,10 @@ type Definition struct {
 	Permission *permission.Ruleset
 
 	Named []access.Named // the tools that its file allows by name
+
+	// Servers are the MCP servers whose tools a run has. If it is nil, a run has the tools of all
+	// configured servers.
+	Servers *mcpconfig.Selection
 
 	MaxSteps  int      // 1 to MaxMaxSteps
 	Model     string   // as the file names it; empty means the caller's model
@@ -338,6 +343,10 @@ var fields = []*field{
 			}
 		}},
 
+	{Field: agentfile.Field{ID: "mcpServers", Spellings: []string{"mcpServers", "mcp-servers", "mcp_servers"}},
+		about: "The MCP servers whose tools the agent has: names of configured ones, or servers as .mcp.json has them.",
+		value: serversSchema,
+		set:   func(p *parser, d *Definition, e agentfile.Entry) { p.servers(d, e) }},
 	// Kiro's allowedTools, beside its tools.
 	{Field: agentfile.Field{ID: access.PreapprovedID, Restricts: true},
 		set: func(p *parser, _ *Definition, e agentfile.Entry) { p.access.Preapproved = &e }},
@@ -348,7 +357,7 @@ var fields = []*field{
 		}},
 	// Fields of other tools, without a meaning here.
 	{Field: agentfile.Field{ID: "known", Each: true, Spellings: []string{
-		"skills", "mcpServers", "mcp-servers", "mcp_servers", "hooks", "initialPrompt",
+		"skills", "hooks", "initialPrompt",
 		"variant", "options", "target", "user-invocable", "handoffs", "argument-hint", "kind", "display_name",
 		"nickname_candidates", "approval_policy", "toolsSettings", "runConfig",
 	}}},

@@ -78,6 +78,11 @@ func namesSchema() *jsonschema.Schema {
 	return s
 }
 
+// serversSchema is names of MCP servers, servers by their names, or a list of either.
+func serversSchema() *jsonschema.Schema {
+	return anyOf(text(), mappingSchema(), &jsonschema.Schema{Type: "array", Items: anyOf(text(), mappingSchema())})
+}
+
 func mappingSchema() *jsonschema.Schema { return &jsonschema.Schema{Type: "object"} }
 
 // permissionSchema is the compact format: tools to actions, or to patterns with

@@ -41,6 +41,7 @@ const (
 	PatternLiteral       = "pattern-literal"
 	PermissionShadowed   = "permission-shadowed"
 	ModelUnknown         = "model-unknown"
+	ServerMissing        = "server-missing"
 	DirectoryShadowed    = "directory-shadowed"
 	SubfolderUnread      = "subfolder-unread"
 	AgentShadowsBuiltin  = "agent-shadows-builtin"
@@ -114,6 +115,7 @@ var codes = []Code{
 	{PatternLiteral, Warning, "a pattern that denies is not a valid glob; it denies what it says as a plain text", "put a backslash before characters that mean themselves"},
 	{PermissionShadowed, Warning, "a rule never counts: one that comes later matches all that it does, and says something else", "write the wider rule first and the narrower one after it, or remove the rule"},
 	{ModelUnknown, Warning, "none of the models is known, or none has the key here that it needs; the caller's is used", "name a configured model, or `inherit`"},
+	{ServerMissing, Warning, "an MCP server that the file names, or whose tools it names, does not run here; only `worker agents lint` without a path reports it", "see the message: configure the server, or trust it"},
 	{DirectoryShadowed, Warning, "the folder is not read, because one before it exists, or the policy does not have it", "move its files there, or remove the other folder"},
 	{SubfolderUnread, Warning, "a subfolder of `.agents/agents` holds agent files; subfolders of it are not read", "move the files up"},
 	{AgentShadowsBuiltin, Warning, "the agent replaces a built-in one", "nothing if it is meant; else another name"},

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/cmd/worker/internal/app"
 	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/internal/termtext"
 )
@@ -129,7 +130,14 @@ func (p commands) lint(ctx context.Context, paths []string) (*lintReport, error)
 	if real, err := filepath.EvalSymlinks(here); err == nil { // as the root is
 		here = real
 	}
-	for _, d := range snapshot.Diagnostics() {
+	found := snapshot.Diagnostics()
+	servers := app.NewServers(p.Program, ws)
+	for _, d := range snapshot.Agents() {
+		for _, lacking := range lackingServers(servers, d) {
+			found = append(found, agentdefs.ServerMissing(d, lacking))
+		}
+	}
+	for _, d := range found {
 		d.File = fromHere(here, ws.Root, d.File)
 		report.Diagnostics = append(report.Diagnostics, d)
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/instructions"
 	"github.com/agentworker/worker/taskt/memory"
+	"github.com/agentworker/worker/tool/mcpclient"
 )
 
 func (p commands) showCommand() *cobra.Command {
@@ -66,7 +67,7 @@ prompt that its model reads.`,
 					SystemPrompt string `json:"systemPrompt"`
 				}{NewAgent(d), prompt}, true)
 			}
-			return p.showAgent(d, prompt)
+			return p.showAgent(d, prompt, app.NewServers(p.Program, ws))
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the agent as one JSON document")
@@ -105,11 +106,11 @@ func (p commands) reportOf(snapshot *agentdefs.Snapshot, file string) {
 	}
 }
 
-func (p commands) showAgent(d *agentdefs.Definition, prompt string) error {
+func (p commands) showAgent(d *agentdefs.Definition, prompt string, servers *mcpclient.Servers) error {
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "%s\n%s\n\n", termtext.OneLine(d.Name, 200), termtext.Printable(d.Description))
 	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
-	for _, f := range p.inForce(d) {
+	for _, f := range p.inForce(d, servers) {
 		fmt.Fprintf(w, "%s\t%s\n", f[0], termtext.OneLine(f[1], 500))
 	}
 	if err := w.Flush(); err != nil {
@@ -138,7 +139,7 @@ func (p commands) showAgent(d *agentdefs.Definition, prompt string) error {
 }
 
 // inForce returns the fields of an agent, with the values in force if its file sets none.
-func (p commands) inForce(d *agentdefs.Definition) [][2]string {
+func (p commands) inForce(d *agentdefs.Definition, servers *mcpclient.Servers) [][2]string {
 	source, state := Origin(d), State(d)
 	if d.Line > 0 {
 		source += ":" + strconv.Itoa(d.Line)
@@ -179,6 +180,7 @@ func (p commands) inForce(d *agentdefs.Definition) [][2]string {
 		{"may call", mayCall},
 		{"background", only(d.Background, "true")},
 		{"detached", only(d.Detached, "true")},
+		{"MCP servers", servedBy(servers, d)},
 		{"isolation", only(d.Worktree, "worktree")},
 		{"fork context", fork},
 		{"color", d.Color},
@@ -189,7 +191,7 @@ func (p commands) inForce(d *agentdefs.Definition) [][2]string {
 		{"state", state},
 		{"mode", string(d.Mode)},
 		{"may", d.May()},
-		{"missing", missing(d)},
+		{"missing", missing(servers, d)},
 		{"steps", strconv.Itoa(d.MaxSteps)},
 		{"time limit", limit},
 		{"model", cmp.Or(d.Model, "the caller's")},
@@ -200,12 +202,16 @@ func (p commands) inForce(d *agentdefs.Definition) [][2]string {
 }
 
 // missing says which tools of the file are not here.
-func missing(d *agentdefs.Definition) string {
-	names := d.Missing(agentdefs.Exists)
+func missing(servers *mcpclient.Servers, d *agentdefs.Definition) string {
+	names := missingTools(servers, d)
 	if len(names) == 0 {
 		return "-"
 	}
-	return strings.Join(names, ", ") + " (no tool here does the same)"
+	text := strings.Join(names, ", ") + " (no tool here does the same"
+	if slices.ContainsFunc(names, isServers) {
+		text += "; 'worker mcp servers list' shows the MCP servers that there are"
+	}
+	return text + ")"
 }
 
 func decimal(f *float64) string {

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/agentworker/worker/cmd/worker/internal/cli"
@@ -19,28 +20,39 @@ import (
 	"github.com/agentworker/worker/session/gate"
 )
 
-// staticRules are the rules of permissions.jsonc, followed by the rules of --permissions and
-// --allow.
+// staticRules are the rules of permissions.jsonc, between what 'worker mcp servers trust'
+// allows and the rules of --permissions and --allow.
 type staticRules struct {
-	file gate.StaticRules
-	more []permission.Rule
+	file    gate.StaticRules
+	servers func() []permission.Rule
+	more    []permission.Rule
 
 	mu       sync.Mutex
-	of, with *permission.Ruleset // the rules of the file, and these with more
+	of, with *permission.Ruleset // the rules of the file, and these with all others
+	trusted  []permission.Rule   // of servers, in with
 }
 
-// staticRulesOf returns what the person has decided: permissions.jsonc, --permissions and
-// --allow, in this order.
+// staticRulesOf returns what the person has decided: trust in MCP servers, permissions.jsonc,
+// --permissions and --allow, in this order.
 func staticRulesOf(p *Program, ws *workspace.Workspace) (gate.StaticRules, error) {
 	file, err := permission.OpenFile(RulesFile(ws), ws.Home)
 	if err != nil {
 		return nil, err
 	}
 	more, err := givenRules(p, ws)
-	if err != nil || len(more) == 0 {
-		return file, err
+	if err != nil {
+		return nil, err
 	}
-	return &staticRules{file: file, more: more}, nil
+	return &staticRules{file: file, servers: serverRules(p, ws), more: more}, nil
+}
+
+// serverRules returns the rules that the trust in MCP servers is, as of now. With
+// --trust-repository a person has trusted nothing in particular, and none of them counts.
+func serverRules(p *Program, ws *workspace.Workspace) func() []permission.Rule {
+	if p.Settings.TrustRepository {
+		return func() []permission.Rule { return nil }
+	}
+	return ServerTrust(ws).Rules
 }
 
 // ReadStatic returns the rules that the person has decided on, and whether permissions.jsonc exists.
@@ -51,9 +63,21 @@ func ReadStatic(p *Program, ws *workspace.Workspace) (rules *permission.Ruleset,
 	}
 	more, err := givenRules(p, ws)
 	if err == nil {
-		rules, err = rules.Append(more...)
+		rules, err = around(serverRules(p, ws)(), rules, more)
 	}
 	return rules, exists, err
+}
+
+// around returns rules with others before and after them.
+func around(before []permission.Rule, rules *permission.Ruleset, after []permission.Rule) (*permission.Ruleset, error) {
+	if len(before) == 0 {
+		return rules.Append(after...)
+	}
+	first, err := permission.NewRuleset(before...)
+	if err != nil {
+		return nil, err
+	}
+	return first.Append(slices.Concat(slices.Collect(rules.Rules()), after)...)
 }
 
 // givenRules are the rules of --permissions and --allow.
@@ -84,14 +108,18 @@ func (s *staticRules) Rules() (*permission.Ruleset, error) {
 	if rules == nil {
 		return nil, err
 	}
+	trusted := s.servers()
+	if len(trusted)+len(s.more) == 0 {
+		return rules, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.of != rules {
-		with, wrong := rules.Append(s.more...)
+	if s.of != rules || !slices.Equal(s.trusted, trusted) {
+		with, wrong := around(trusted, rules, s.more)
 		if wrong != nil {
 			return nil, errors.Join(err, wrong)
 		}
-		s.of, s.with = rules, with
+		s.of, s.with, s.trusted = rules, with, trusted
 	}
 	return s.with, err
 }

@@ -51,6 +51,7 @@ func ownFolders(ws *workspace.Workspace, agentsDirs, policyFiles []string) []per
 	deny("the agent files of --agents-dir", below(agentsDirs...), toolcatalog.Writers...)
 	deny("the policy", below(policyFiles...), toolcatalog.Writers...)
 	deny("the repository's own rules", below(RepositoryFile(ws)), toolcatalog.Writers...)
+	deny("the repository's MCP servers", below(filepath.Join(ws.Root, ".mcp.json")), toolcatalog.Writers...)
 	deny("the worker's own folders", below(ws.StateDir, ws.StateHome, ws.ConfigDir), "*")
 	return rules
 }
@@ -76,7 +77,7 @@ func (p *Program) ToolOptions(ws *workspace.Workspace) *tool.Options {
 		Sandbox: tool.SandboxOptions{
 			Mode:      p.Settings.Sandbox.Mode,
 			Folders:   p.Settings.Sandbox.Folders,
-			Protected: slices.Concat(folders, p.policyFiles(), []string{RepositoryFile(ws)}),
+			Protected: slices.Concat(folders, p.policyFiles(), []string{RepositoryFile(ws), filepath.Join(ws.Root, ".mcp.json")}),
 			Hidden:    slices.Concat([]string{ws.StateDir, ws.StateHome, ws.ConfigDir}, p.Settings.KeyFiles()),
 		},
 	}

@@ -29,6 +29,7 @@ import (
 	"github.com/agentworker/worker/taskt/upkeep"
 	"github.com/agentworker/worker/taskt/workdir"
 	"github.com/agentworker/worker/tool"
+	"github.com/agentworker/worker/tool/mcpclient"
 )
 
 // Worker is a worker that can run tasks.
@@ -40,6 +41,7 @@ type Worker struct {
 	Tasks     *taskt.Service
 	announced sync.WaitGroup // of the changes of agents
 	files     *tool.Workspace
+	servers   *mcpclient.Servers
 	prices    *price.Table
 	program   *Program
 }
@@ -115,10 +117,11 @@ func (a *Worker) openFiles(ctx context.Context) error {
 	}
 	a.announced.Go(func() { taskt.PublishAgents(context.WithoutCancel(ctx), a.Agents, a.Bus, p.Logger()) })
 	options := p.ToolOptions(ws)
-	options.Sandbox.Dir = filepath.Join(ws.StateDir, "sandbox")
+	options.Sandbox.Dir = sandboxDir(ws)
 	if a.files, err = tool.OpenWorkspace(ws.Root, options); err != nil {
 		return cli.Usage(err)
 	}
+	a.servers = NewServers(p, ws)
 	if options.Sandbox.Mode == sandbox.Off {
 		fmt.Fprintln(p.Stderr, "The sandbox is off (--sandbox=off): commands reach whatever you do. Those that rules restrict are asked about.")
 	}
@@ -206,6 +209,7 @@ func (a *Worker) openTasks() error {
 		Shell:        p.Shell(),
 		Tools:        p.Overrides.tools(tool.Builtin(a.files)),
 		In:           func(dir string) []tool.Tool { return p.Overrides.tools(tool.BuiltinIn(a.files, dir)) },
+		Servers:      a.servers.In(a.files),
 		Isolate:      a.isolate,
 		Rules:        p.OwnRules(ws),
 		Budget:       p.Settings.Budget,
@@ -252,7 +256,7 @@ func (a *Worker) isolate(ctx context.Context, from, id string) (*workdir.Dir, er
 		return nil, errors.Join(err, w.Discard(context.WithoutCancel(ctx)))
 	}
 	return &workdir.Dir{
-		Worktree: w, Paths: files.Paths(), Tools: tool.Builtin(files), Close: files.Close,
+		Worktree: w, Paths: files.Paths(), Tools: tool.Builtin(files), Servers: a.servers.In(files), Close: files.Close,
 		In: func(dir string) []tool.Tool { return tool.BuiltinIn(files, dir) },
 	}, nil
 }
@@ -300,6 +304,9 @@ func (a *Worker) Close() error {
 	}
 	if a.Sessions != nil {
 		errs = append(errs, a.Sessions.Close())
+	}
+	if a.servers != nil {
+		errs = append(errs, a.servers.Close())
 	}
 	if a.files != nil {
 		errs = append(errs, a.files.Close())

@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/agentworker/worker/internal/workspace"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/tool"
+	"github.com/agentworker/worker/tool/mcpclient"
 )
 
 // evaluator knows what tool calls want in a workspace, without running them.
@@ -38,12 +40,16 @@ func (p commands) evaluate(do func(*evaluator) error) (err error) {
 	return do(e)
 }
 
-// values returns what a call wants, as its tool says. The value of task is the agent's
-// name; that of a tool which is not built in is "*", the call as such. With an error the
-// tool refuses the arguments, whatever the rules say.
+// values returns what a call wants, as its tool says. The value of task is the agent's name, and
+// the values of an MCP server's tool are its arguments. Any other tool that is not built in has
+// the value "*", the call as such. With an error the tool refuses the arguments, whatever the
+// rules say.
 func (e *evaluator) values(name string, args json.RawMessage) ([]permission.Value, error) {
 	if t, ok := e.tools[name]; ok {
 		return t.Values(args)
+	}
+	if strings.HasPrefix(name, "mcp__") {
+		return mcpclient.Values(name, args)
 	}
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(args, &object); err != nil {

@@ -25,6 +25,7 @@ import (
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/internal/boundedfile"
 	"github.com/agentworker/worker/internal/errtext"
+	"github.com/agentworker/worker/internal/mcpconfig"
 	"github.com/agentworker/worker/internal/spendlimit"
 	"github.com/agentworker/worker/internal/workspace"
 	"github.com/agentworker/worker/model"
@@ -93,6 +94,11 @@ type Settings struct {
 
 	retentionFlags
 	MCP mcpSettings
+
+	// MCPServers are those of the user, in the setting mcpServers; MCPFrom are programs whose
+	// files of servers are read too, or all.
+	MCPServers []*mcpconfig.Server
+	MCPFrom    []string
 
 	groups []Group
 	flags  *pflag.FlagSet // of all groups
@@ -170,6 +176,7 @@ func (s *Settings) Register(command *pflag.FlagSet) {
 	s.registerAccess(flags)
 
 	s.MCP.register(s.group("MCP hosts"))
+	s.registerServers(s.group("MCP servers"))
 
 	s.flags = pflag.NewFlagSet("settings", pflag.ContinueOnError)
 	s.flags.SortFlags = false // as the config file's keys are listed

@@ -1,0 +1,16 @@
+package agentdefs
+
+import "github.com/agentworker/worker/agentdefs/internal/diag"
+
+// ServerMissing returns a diagnostic about an MCP server that an agent's file names and that
+// does not run.
+func ServerMissing(d *Definition, message string) Diagnostic {
+	line, column := d.Line, 1
+	for _, f := range d.Fields {
+		switch f.Name {
+		case "mcpServers", "mcp-servers", "mcp_servers":
+			line, column = f.Line, f.Column
+		}
+	}
+	return diag.At(d.File, line, column, diag.ServerMissing, "", message)
+}

@@ -1,0 +1,59 @@
+package agents
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/tool/mcpclient"
+)
+
+// serverNames are the names of tools that the servers of an agent have, as they last listed
+// them.
+func serverNames(servers *mcpclient.Servers, d *agentdefs.Definition) []string {
+	var names []string
+	for _, t := range servers.Tools(d.Servers, nil)() {
+		names = append(names, t.Spec().Name)
+	}
+	return names
+}
+
+// missingTools are the names of tools that a file allows and that are not here.
+func missingTools(servers *mcpclient.Servers, d *agentdefs.Definition) []string {
+	here := serverNames(servers, d)
+	return d.Missing(func(name string) bool {
+		return agentdefs.Exists(name) || slices.ContainsFunc(here, func(tool string) bool { return permission.NamesTool(name, tool) })
+	})
+}
+
+// isServers reports whether a name in a file means tools of an MCP server.
+func isServers(name string) bool {
+	return strings.HasPrefix(name, "mcp_") || strings.Contains(name, "/")
+}
+
+// lackingServers says in sentences which MCP servers an agent's file needs and does not have.
+func lackingServers(servers *mcpclient.Servers, d *agentdefs.Definition) []string {
+	lacking := servers.Lacking(d.Servers)
+	for _, name := range missingTools(servers, d) {
+		if isServers(name) {
+			lacking = append(lacking, fmt.Sprintf("no MCP server here has the tool %s: 'worker mcp servers list' shows the servers that there are", name))
+		}
+	}
+	return lacking
+}
+
+// servedBy says which MCP servers an agent has, and whether they run; "" means none.
+func servedBy(servers *mcpclient.Servers, d *agentdefs.Definition) string {
+	all, _ := servers.Selected(d.Servers)
+	var texts []string
+	for _, st := range all {
+		text := st.Name
+		if st.State != mcpclient.Ready {
+			text += " (" + string(st.State) + ")"
+		}
+		texts = append(texts, text)
+	}
+	return strings.Join(texts, ", ")
+}

@@ -1,0 +1,377 @@
+package mcpclient
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/agentworker/worker/internal/errtext"
+	"github.com/agentworker/worker/internal/mcpconfig"
+	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/sandbox"
+	"github.com/agentworker/worker/tool"
+)
+
+// Times of a connection.
+const (
+	startTime  = 30 * time.Second // until a server has answered initialize
+	listTime   = 15 * time.Second // until it has listed its tools
+	callTime   = 2 * time.Minute  // of a call, unless its configuration says otherwise
+	endTime    = 2 * time.Second  // for each of: its stdin is closed, SIGTERM
+	maxBackoff = 30 * time.Second
+	longEnough = time.Minute // a server that ran so long begins anew without a wait
+)
+
+// connection is a server that a session uses. It is opened at the first call, and again
+// once the server has ended.
+type connection struct {
+	servers *Servers
+	server  *mcpconfig.Server
+	said    Trusted
+	ws      *tool.Workspace
+
+	turn  chan struct{} // has room for one: held while the server is started or ended
+	rules *permission.Layers
+	box   *sandbox.Session // nil means there is none yet, or that the server is remote
+
+	client   *mcp.ClientSession // nil means that none runs
+	running  *running
+	cancel   context.CancelFunc // ends what the client waits for
+	began    time.Time
+	failures int
+	next     time.Time // not before
+	last     string    // how it ended
+	refresh  sync.WaitGroup
+}
+
+// running is what a client is connected to.
+type running struct {
+	gone <-chan struct{} // closed once it has ended; nil means that this is not known
+	end  func() error    // ends it, and returns once nothing of it runs
+	how  func() string   // how it has ended, with its last words
+}
+
+// connection returns that of a session with a server. It is not open before it is used.
+func (s *Servers) connection(sessionID string, st *Status, ws *tool.Workspace) (*connection, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, errors.New("the worker is ending")
+	}
+	hash := st.Hash()
+	c := s.open[sessionID][hash]
+	if c == nil {
+		c = &connection{servers: s, server: st.Server, said: st.Trusted, ws: ws, turn: make(chan struct{}, 1)}
+		if s.open[sessionID] == nil {
+			s.open[sessionID] = map[string]*connection{}
+		}
+		s.open[sessionID][hash] = c
+	}
+	return c, nil
+}
+
+// End ends the servers of a session, and returns once nothing of them runs.
+func (s *Servers) End(sessionID string) error {
+	s.mu.Lock()
+	all := s.open[sessionID]
+	delete(s.open, sessionID)
+	s.mu.Unlock()
+	errs := make(chan error, len(all))
+	for _, c := range all {
+		go func() { errs <- c.close() }()
+	}
+	var wrong []error
+	for range all {
+		wrong = append(wrong, <-errs)
+	}
+	return errors.Join(wrong...)
+}
+
+// Close ends all servers.
+func (s *Servers) Close() error {
+	s.mu.Lock()
+	s.closed = true
+	var sessions []string
+	for id := range s.open {
+		sessions = append(sessions, id)
+	}
+	s.mu.Unlock()
+	var errs []error
+	for _, id := range sessions {
+		errs = append(errs, s.End(id))
+	}
+	return errors.Join(errs...)
+}
+
+// List asks a server for its tools, and keeps the list. It runs only for this, by the rules
+// of the workspace.
+func (s *Servers) List(ctx context.Context, server *mcpconfig.Server, ws *tool.Workspace) (tools int, err error) {
+	rules, err := s.opts.Rules()
+	if err != nil {
+		return 0, err
+	}
+	st := s.Status(server)
+	if st.State != Ready {
+		return 0, fmt.Errorf("it is %s: %s", st.State, st.Why)
+	}
+	c := &connection{servers: s, server: server, said: st.Trusted, ws: ws, turn: make(chan struct{}, 1)}
+	defer func() { err = errors.Join(err, c.close()) }()
+	if _, err := c.use(ctx, rules); err != nil {
+		return 0, err
+	}
+	return len(s.list(server)), nil
+}
+
+// lock waits for the turn to start or end the server.
+func (c *connection) lock(ctx context.Context) error {
+	select {
+	case c.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (c *connection) unlock() { <-c.turn }
+
+// use returns a client of the server, which runs by these rules. It starts the server where
+// none runs.
+func (c *connection) use(ctx context.Context, rules *permission.Layers) (*mcp.ClientSession, error) {
+	if err := c.lock(ctx); err != nil {
+		return nil, err
+	}
+	defer c.unlock()
+	c.rules = rules
+	if c.client != nil && !c.ended() {
+		return c.client, nil
+	}
+	if c.client != nil {
+		c.fell(c.running.how())
+	}
+	if wait := time.Until(c.next); wait > 0 {
+		return nil, fmt.Errorf("the MCP server %s ended (%s) and is started again in %s", c.server.Name, c.last, errtext.Duration(wait.Round(time.Second)+time.Second))
+	}
+	if err := c.start(ctx); err != nil {
+		if ctx.Err() == nil {
+			c.fell(err.Error())
+		}
+		return nil, fmt.Errorf("the MCP server %s does not start: %w", c.server.Name, err)
+	}
+	return c.client, nil
+}
+
+// ended reports whether the server of the client has ended.
+func (c *connection) ended() bool {
+	select {
+	case <-c.running.gone:
+		return true
+	default:
+		return false
+	}
+}
+
+// fell notes that the server has ended or did not start: the next start waits.
+func (c *connection) fell(how string) {
+	if err := c.stop(); err != nil {
+		c.servers.log("ending an MCP server", c.server, err)
+	}
+	if time.Since(c.began) > longEnough {
+		c.failures = 0
+	}
+	c.last = how
+	if c.failures > 0 {
+		c.next = time.Now().Add(min(maxBackoff, time.Second<<min(c.failures, 10)))
+	}
+	c.failures++
+}
+
+// start starts the server, connects to it, and has it list its tools.
+func (c *connection) start(ctx context.Context) error {
+	expanded, err := c.server.Expand(c.servers.opts.Lookup)
+	if err != nil {
+		return err
+	}
+	if expanded.Transport != mcpconfig.Stdio {
+		if err := mcpconfig.CheckURL(expanded.URL); err != nil {
+			return err
+		}
+	}
+	lasting, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	timer := time.AfterFunc(startTime, func() { cancel(fmt.Errorf("it has not answered within %s", errtext.Duration(startTime))) })
+	undo := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
+	client, running, err := c.connect(lasting, expanded)
+	if !timer.Stop() || !undo() {
+		err = errors.Join(context.Cause(lasting), err)
+	}
+	if err != nil {
+		cause := context.Cause(lasting)
+		cancel(nil)
+		if running == nil {
+			return err
+		}
+		wrong := running.end()
+		return errors.Join(fmt.Errorf("%w%s", cmpErr(cause, err), after(running.how())), wrong)
+	}
+	c.client, c.running, c.began = client, running, time.Now()
+	c.cancel = func() { cancel(nil) }
+	if err := c.list(ctx); err != nil && c.servers.list(c.server) == nil {
+		wrong := c.stop()
+		return errors.Join(fmt.Errorf("it does not list its tools: %w%s", err, after(running.how())), wrong)
+	}
+	return nil
+}
+
+// cmpErr returns the first of two errors that is one.
+func cmpErr(cause, err error) error {
+	if cause != nil {
+		return cause
+	}
+	return err
+}
+
+// after is what a server said last, as the end of a sentence.
+func after(said string) string {
+	if said == "" {
+		return ""
+	}
+	return " (" + said + ")"
+}
+
+// connect starts a server and makes the client. What runs is returned with an error, too.
+func (c *connection) connect(ctx context.Context, server *mcpconfig.Server) (*mcp.ClientSession, *running, error) {
+	client := mcp.NewClient(&mcp.Implementation{Name: "agentworker", Version: c.servers.opts.Version}, &mcp.ClientOptions{
+		//lint:ignore SA1019 servers before the revision 2026-07-28 ask for roots, and have no other way
+		Capabilities: &mcp.ClientCapabilities{RootsV2: &mcp.RootCapabilities{}},
+		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) {
+			c.refresh.Go(func() { _ = c.relist(ctx) })
+		},
+	})
+	//lint:ignore SA1019 see above
+	client.AddRoots(&mcp.Root{URI: (&url.URL{Scheme: "file", Path: filepath.ToSlash(c.ws.Root())}).String(), Name: "workspace"})
+	if server.Transport != mcpconfig.Stdio {
+		session, running, err := c.remote(ctx, client, server)
+		return session, running, err
+	}
+	transport, running, err := c.program(server)
+	if err != nil {
+		return nil, nil, err
+	}
+	session, err := client.Connect(ctx, transport, nil)
+	return session, running, err
+}
+
+// relist asks for the tools again, as the server has said that they have changed.
+func (c *connection) relist(ctx context.Context) error {
+	if err := c.lock(ctx); err != nil {
+		return err
+	}
+	defer c.unlock()
+	if c.client == nil {
+		return nil
+	}
+	return c.list(ctx)
+}
+
+// list asks the server for its tools, and keeps them.
+func (c *connection) list(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, listTime)
+	defer cancel()
+	tools, size := []listed{}, 0
+	for t, err := range c.client.Tools(ctx, nil) {
+		if err != nil {
+			return err
+		}
+		if t == nil || t.Name == "" {
+			continue
+		}
+		made := clean(t)
+		if size += len(made.Schema) + len(made.Description); len(tools) == maxTools || size > maxList/4 {
+			c.servers.log("listing tools", c.server, fmt.Errorf("it lists more than are offered: the first %d are", len(tools)))
+			break
+		}
+		tools = append(tools, made)
+	}
+	c.servers.keep(c.server, tools)
+	return nil
+}
+
+// stop ends what runs. The next use starts it anew.
+func (c *connection) stop() error {
+	if c.client == nil {
+		return nil
+	}
+	c.cancel()
+	err := c.running.end()
+	_ = c.client.Close() // the connection has ended already
+	c.client, c.running = nil, nil
+	return err
+}
+
+// close ends the server and its sandbox, and returns once nothing of it runs.
+func (c *connection) close() error {
+	_ = c.lock(context.Background())
+	err := c.stop()
+	box := c.box
+	c.box = nil
+	c.unlock()
+	c.refresh.Wait()
+	if box != nil {
+		err = errors.Join(err, box.Close())
+	}
+	return err
+}
+
+// call calls a tool of the server.
+func (c *connection) call(ctx context.Context, call *tool.Call, name string) (*mcp.CallToolResult, error) {
+	limit := c.server.Timeout
+	if limit == 0 {
+		limit = callTime
+	}
+	client, err := c.use(ctx, call.Rules)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("the MCP server %s has not answered within %s", c.server.Name, errtext.Duration(limit)))
+	defer cancel()
+	params := &mcp.CallToolParams{Name: name, Arguments: json.RawMessage(call.Args)}
+	if call.Traceparent != "" {
+		params.Meta = mcp.Meta{"traceparent": call.Traceparent}
+	}
+	result, err := client.CallTool(ctx, params)
+	if err == nil {
+		return result, nil
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if how := c.fallen(client); how != "" {
+		return nil, fmt.Errorf("the MCP server %s ended while it worked: %s. It is started again at the next call", c.server.Name, how)
+	}
+	return nil, fmt.Errorf("the MCP server %s: %w", c.server.Name, err)
+}
+
+// fallen returns how the server of a client ended; empty means that it runs.
+func (c *connection) fallen(client *mcp.ClientSession) string {
+	_ = c.lock(context.Background())
+	defer c.unlock()
+	if c.client != client || c.client == nil || c.running.gone == nil {
+		return ""
+	}
+	select {
+	case <-c.running.gone:
+	case <-time.After(endTime): // its connection ended, and it did not
+	}
+	how := c.running.how()
+	c.fell(how)
+	if how == "" {
+		how = "it closed the connection"
+	}
+	return how
+}
