@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/errtext"
+	"github.com/agentworker/worker/session/askuser"
 	"github.com/agentworker/worker/session/audit"
 	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/index"
@@ -203,6 +204,17 @@ func (m *Manager) Notes() []tool.Tool {
 	return notes.Tools(func(id string) (notes.Session, bool) {
 		s, ok := m.Live(id)
 		return noter{s}, ok
+	})
+}
+
+// Questions is the tool by which an agent asks a person a question: [askuser.Tool].
+func (m *Manager) Questions() tool.Tool {
+	return askuser.Tool(func(id string) (askuser.Session, bool) {
+		s, ok := m.Live(id)
+		if !ok {
+			return nil, false
+		}
+		return s.calls, true
 	})
 }
 

@@ -76,6 +76,10 @@ type Spec struct {
 	// it.
 	Follows string
 
+	// Repeats says that a call that was cut off with its process is made anew after a
+	// takeover: it goes on where it was.
+	Repeats bool
+
 	// Unavailable says that the tool cannot be called at the moment: the model
 	// is not offered the tool.
 	Unavailable bool

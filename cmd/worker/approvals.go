@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
 	"github.com/agentworker/worker/cmd/worker/internal/tui"
+	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/session/question"
@@ -19,10 +21,11 @@ import (
 )
 
 func (p *program) approvalsCommand() *cobra.Command {
-	cmd := cli.Group("approvals", "Answer the tool calls that wait for approval", p.approvalsListCommand(), p.approvalsShowCommand(), p.approvalsApproveCommand(), p.approvalsDenyCommand())
+	cmd := cli.Group("approvals", "Answer the tool calls and questions that wait", p.approvalsListCommand(), p.approvalsShowCommand(), p.approvalsApproveCommand(), approvalsAnswerCommand(p), p.approvalsDenyCommand())
 	cmd.Long = `A tool call that the permission rules ask about waits until somebody answers, on the
 terminal it was asked on or here, or until it expires. The first answer counts. What
-takes a second person by the policy is approved by nobody who has asked for the work.`
+takes a second person by the policy is approved by nobody who has asked for the work.
+What an agent itself asks (the tool ask_user) waits in the same way.`
 	return cmd
 }
 
@@ -105,10 +108,48 @@ permissions.jsonc.`,
 	return cmd
 }
 
+func approvalsAnswerCommand(p *program) *cobra.Command {
+	return &cobra.Command{
+		Use:   "answer QUESTION ANSWER...",
+		Short: "Answer a question of an agent",
+		Long: `Answers QUESTION, an id or the start of one. ANSWER is an option, or its number; several of
+them where several may be chosen; or a text, where there are no options. Without an answer
+that fits, the question waits on. 'worker approvals deny' declines to answer.
+
+The answer goes to the agent's model: give no password and no key.`,
+		Example: `  worker approvals answer qst_7k2n 2
+  worker approvals answer qst_7k2n the staging cluster`,
+		Args:              cobra.MinimumNArgs(2),
+		ValidArgsFunction: p.CompleteApprovals(),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			answer := approval.Answer{Verdict: approval.AnswerAsk, Answers: args[1:]}
+			err := p.WithSessions(cmd.Context(), func(ctx context.Context, sessions *store.Store) error {
+				a, err := sessions.Approvals.Get(ctx, args[0])
+				if err == nil && a.Ask != nil {
+					answer.Answers, err = readAnswers(a.Ask, args[1:])
+				}
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			return p.answerApproval(cmd.Context(), args[0], answer)
+		},
+	}
+}
+
+// readAnswers reads the arguments that answer a question.
+func readAnswers(ask *event.Ask, args []string) ([]string, error) {
+	if line := strings.Join(args, " "); len(args) == 1 || len(ask.Options) == 0 || slices.Contains(ask.Options, line) {
+		return question.ReadAnswer(ask, line)
+	}
+	return question.ReadAnswers(ask, args)
+}
+
 func (p *program) approvalsDenyCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:               "deny APPROVAL [REASON]",
-		Short:             "Refuse a call; the model is told the reason",
+		Short:             "Refuse a call, or an answer; the model is told the reason",
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: p.CompleteApprovals(),
 		RunE: func(cmd *cobra.Command, args []string) error {

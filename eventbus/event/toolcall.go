@@ -80,10 +80,12 @@ type ToolApprovalRequired struct {
 // ApprovalOutcome is how an approval ended.
 type ApprovalOutcome string
 
-// The values of [ToolApprovalResolved].
+// The values of [ToolApprovalResolved] and [QuestionAnswered].
 const (
 	Approved  ApprovalOutcome = "approved"
 	Denied    ApprovalOutcome = "denied"
+	Answered  ApprovalOutcome = "answered"  // a question was
+	Declined  ApprovalOutcome = "declined"  // a person does not answer a question
 	Cancelled ApprovalOutcome = "cancelled" // the session ended first
 	Expired   ApprovalOutcome = "expired"
 )

@@ -12,6 +12,8 @@ func (ToolCallStart) Type() string        { return "tool_call_start" }
 func (ToolCallEnd) Type() string          { return "tool_call_end" }
 func (ToolApprovalRequired) Type() string { return "tool_approval_required" }
 func (ToolApprovalResolved) Type() string { return "tool_approval_resolved" }
+func (QuestionAsked) Type() string        { return "question_asked" }
+func (QuestionAnswered) Type() string     { return "question_answered" }
 func (Check) Type() string                { return "check" }
 func (Todo) Type() string                 { return "todo" }
 func (Plan) Type() string                 { return "plan" }
@@ -55,6 +57,8 @@ func init() {
 	register[ToolCallEnd](row{ofTurns: true})
 	register[ToolApprovalRequired](row{})
 	register[ToolApprovalResolved](row{})
+	register[QuestionAsked](row{})
+	register[QuestionAnswered](row{})
 	register[Check](row{})
 	register[Todo](row{})
 	register[AgentChanged](row{})

@@ -77,7 +77,10 @@ func (c *taskExtension) questionsOf(ctx context.Context, id string) ([]*question
 		if !slices.ContainsFunc(a.Path, func(hop event.Hop) bool { return hop.SessionID == id }) {
 			continue
 		}
-		ev := a.Event()
+		if a.Ask != nil {
+			continue
+		}
+		ev := a.Required()
 		q := c.asker.approval(&ev)
 		q.since = a.CreatedAt
 		questions = append(questions, q)

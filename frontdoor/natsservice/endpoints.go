@@ -22,7 +22,8 @@ const (
 
 // answerSchema is the JSON Schema of a [caller.Answer].
 const answerSchema = `{"type":"object","properties":{"approvalId":{"type":"string","minLength":1},"approve":{"type":"boolean"},` +
-	`"feedback":{"type":"string","description":"of a denial, for the model"}},"required":["approvalId","approve"],"additionalProperties":false}`
+	`"answers":{"type":"array","items":{"type":"string"},"minItems":1,"description":"to a question of an agent, instead of approve: the chosen options, or one text"},` +
+	`"feedback":{"type":"string","description":"of a denial, for the model"}},"required":["approvalId"],"additionalProperties":false}`
 
 // sessionSchema is the JSON Schema of a request about one session.
 const sessionSchema = `{"type":"object","properties":{"sessionId":{"type":"string","minLength":1}},"required":["sessionId"],"additionalProperties":false}`
@@ -56,8 +57,8 @@ func (s *Service) endpoints() []endpoint {
 	nothing := json.RawMessage(`{"type":"object"}`)
 	return append(all,
 		endpoint{"agents", "Lists the agents that task may call", nothing, control.SchemaOf[offered](), s.agents},
-		endpoint{"approvals", "Lists the tool calls that wait for an answer, the oldest first", nothing, control.SchemaOf[caller.PendingApprovals](), s.approvals},
-		endpoint{"answer", "Answers a tool call that waits", json.RawMessage(answerSchema), control.SchemaOf[approval.Approval](), s.resolve},
+		endpoint{"approvals", "Lists the tool calls and questions that wait for an answer, the oldest first", nothing, control.SchemaOf[caller.PendingApprovals](), s.approvals},
+		endpoint{"answer", "Answers a tool call, or a question, that waits", json.RawMessage(answerSchema), control.SchemaOf[approval.Approval](), s.resolve},
 	)
 }
 

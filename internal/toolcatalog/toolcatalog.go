@@ -27,6 +27,7 @@ const (
 	Plan      = "plan"
 	PlanExit  = "plan_exit"
 	Remember  = "remember"
+	AskUser   = "ask_user"
 )
 
 // Kind says what a call does, in the words of the Agent Client Protocol.
@@ -110,6 +111,8 @@ var All = []Tool{
 		Elsewhere: "todowrite todoread todo_write todo_read todos todo_list write_todos checklist_write"},
 	{Name: Plan, Kind: KindOther, Own: true, Elsewhere: "update_plan"},
 	{Name: Remember, Kind: KindEdit, Own: true},
+	{Name: AskUser, Kind: KindOther, Own: true,
+		Elsewhere: "askuserquestion request_user_input vscode_askquestions askquestions question ask_followup_question"},
 	{Name: PlanExit, Kind: KindSwitchMode, Own: true},
 }
 

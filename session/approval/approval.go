@@ -10,7 +10,7 @@ import (
 )
 
 // Approval is the stored form of a tool call that waits for an answer or has one. Its JSON
-// is camelCase.
+// is camelCase. With Ask it is a question that the agent itself asks: nothing is approved.
 type Approval struct {
 	Schema         int        `json:"schema"`
 	ID             string     `json:"id"`
@@ -27,6 +27,9 @@ type Approval struct {
 	// Question is what the tool says of the call, for people.
 	Question event.Question `json:"question"`
 
+	// Ask is what the agent asks. nil means that permission for the call is asked for.
+	Ask *event.Ask `json:"ask,omitempty"`
+
 	// AskedBy has the people who have asked for the work.
 	AskedBy []record.Person `json:"askedBy,omitempty"`
 
@@ -35,7 +38,7 @@ type Approval struct {
 	Where string `json:"where,omitempty"`
 
 	CreatedAt time.Time `json:"createdAt"`
-	ExpiresAt time.Time `json:"expiresAt"` // without an answer by then, the call is denied
+	ExpiresAt time.Time `json:"expiresAt"` // without an answer by then, the call is denied, or the default of Ask holds
 
 	// SecondPerson says why not everybody may approve the call; nil means everybody may.
 	SecondPerson *SecondPerson `json:"secondPerson,omitempty"`
@@ -43,6 +46,7 @@ type Approval struct {
 	// The answer. Outcome is empty until somebody answers.
 	Outcome    event.ApprovalOutcome `json:"outcome,omitempty"`
 	Always     bool                  `json:"always,omitempty"`
+	Answers    []string              `json:"answers,omitempty"`  // to Ask
 	Feedback   string                `json:"feedback,omitempty"` // what the model is told
 	AnsweredBy string                `json:"answeredBy,omitempty"`
 	AnsweredAs record.Person         `json:"answeredAs,omitempty"` // the person who answered; empty means unknown
@@ -53,11 +57,30 @@ type Approval struct {
 func (a *Approval) Pending() bool { return a.Outcome == "" }
 
 // Event returns the event that announces the approval.
-func (a *Approval) Event() event.ToolApprovalRequired {
+func (a *Approval) Event() event.Event {
+	if a.Ask != nil {
+		return event.QuestionAsked{
+			QuestionID: a.ID, ToolCallID: a.ToolCallID, SessionID: a.SessionID, Path: a.Path, Ask: *a.Ask, ExpiresAt: a.ExpiresAt, Where: a.Where,
+		}
+	}
+	return a.Required()
+}
+
+// Required returns the event of a call that waits for permission. Of a question it has what
+// such an event can say.
+func (a *Approval) Required() event.ToolApprovalRequired {
 	return event.ToolApprovalRequired{
 		ApprovalID: a.ID, ToolCallID: a.ToolCallID, ToolName: a.Tool, Arguments: a.Arguments, SessionID: a.SessionID,
 		Patterns: a.Patterns, AlwaysPatterns: a.AlwaysPatterns, Question: a.Question, ExpiresAt: a.ExpiresAt, SecondPerson: a.SecondPerson != nil, Where: a.Where,
 	}
+}
+
+// Resolved returns the event that ends what [Approval.Event] has announced.
+func (a *Approval) Resolved() event.Event {
+	if a.Ask != nil {
+		return event.QuestionAnswered{QuestionID: a.ID, Outcome: a.Outcome, Answers: a.Answers, Feedback: a.Feedback, By: a.AnsweredBy}
+	}
+	return event.ToolApprovalResolved{ApprovalID: a.ID, Outcome: a.Outcome}
 }
 
 // Verdict is what somebody answers.
@@ -65,22 +88,29 @@ type Verdict uint8
 
 // The verdicts. The zero Verdict denies.
 const (
-	DenyCall      Verdict = iota
-	ApproveOnce           // this call
-	ApproveAlways         // and whatever matches the request's AlwaysPatterns
+	DenyCall      Verdict = iota // or the answer to a question is declined
+	ApproveOnce                  // this call
+	ApproveAlways                // and whatever matches the request's AlwaysPatterns
+	AnswerAsk                    // the agent's question, by Answers
 )
 
 // Answer is somebody's answer to an approval request.
 type Answer struct {
 	Verdict  Verdict
+	Answers  []string      // with AnswerAsk: the chosen options, or the text
 	Feedback string        // with DenyCall: what the model is told
 	By       string        // names the person, for people
 	As       record.Person // the person: see [SecondPerson]. Empty means unknown
 }
 
-// Outcome returns how the answer ends an approval.
-func (a Answer) Outcome() event.ApprovalOutcome {
-	if a.Verdict == DenyCall {
+// outcomeOf returns how the answer ends an approval.
+func (a *Approval) outcomeOf(answer Answer) event.ApprovalOutcome {
+	switch {
+	case a.Ask != nil && answer.Verdict == AnswerAsk:
+		return event.Answered
+	case a.Ask != nil:
+		return event.Declined
+	case answer.Verdict == DenyCall:
 		return event.Denied
 	}
 	return event.Approved
@@ -99,5 +129,9 @@ func (e *AnsweredError) Error() string {
 	if a.AnsweredBy != "" {
 		by = " by " + a.AnsweredBy
 	}
-	return fmt.Sprintf("approval %s does not wait any more: it was %s%s at %s", a.ID, a.Outcome, by, a.AnsweredAt.Local().Format(time.DateTime))
+	what := "approval"
+	if a.Ask != nil {
+		what = "question"
+	}
+	return fmt.Sprintf("%s %s does not wait any more: it was %s%s at %s", what, a.ID, a.Outcome, by, a.AnsweredAt.Local().Format(time.DateTime))
 }

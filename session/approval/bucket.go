@@ -66,7 +66,8 @@ func (b *Bucket) Get(ctx context.Context, id string) (*Approval, error) {
 // Answer answers a waiting approval and returns the answered one. Only the first answer
 // counts. For a later one, and for an approval that has expired or was cancelled, the error
 // is an [*AnsweredError]. For an id it is [record.ErrNotFound] or [record.ErrAmbiguous], as
-// in [Bucket.Get]. After [ErrNoAlways] and a [*SecondPersonError] the call still waits.
+// in [Bucket.Get]. After [ErrNoAlways], a [*SecondPersonError] and a [*WrongAnswerError] the
+// call still waits.
 func (b *Bucket) Answer(ctx context.Context, id string, answer Answer) (*Approval, error) {
 	a, err := b.Get(ctx, id)
 	if err != nil {
@@ -78,16 +79,17 @@ func (b *Bucket) Answer(ctx context.Context, id string, answer Answer) (*Approva
 	if answer.As == record.TheRules { // rules do not answer in this way
 		answer.As = record.Unknown
 	}
-	won, first, err := b.Resolve(ctx, a.ID, answer.Outcome(), answer)
+	won, first, err := b.Resolve(ctx, a.ID, "", answer)
 	if err == nil && !first {
 		err = &AnsweredError{won}
 	}
 	return won, err
 }
 
-// Resolve stores an answer unless there is one, and returns the approval with the answer
-// that counts. first reports that it is this one. The id must be complete. The error is a
-// [*SecondPersonError] if somebody else has to approve the call: it still waits.
+// Resolve ends an approval: by an outcome, such as expired, or if that is empty, by the answer.
+// It stores the end unless there is one, and returns the approval with the end that counts. first
+// reports that it is this one. The id must be complete. After a [*SecondPersonError], because
+// somebody else has to approve the call, and a [*WrongAnswerError], it still waits.
 func (b *Bucket) Resolve(ctx context.Context, id string, outcome event.ApprovalOutcome, answer Answer) (a *Approval, first bool, err error) {
 	for {
 		entry, err := b.kv.Get(ctx, b.index.Key(id))
@@ -98,10 +100,20 @@ func (b *Bucket) Resolve(ctx context.Context, id string, outcome event.ApprovalO
 		if err != nil || !a.Pending() {
 			return a, false, err
 		}
+		outcome := outcome
+		if outcome == "" {
+			if err := a.Check(answer); err != nil {
+				return nil, false, err
+			}
+			outcome = a.outcomeOf(answer)
+		}
 		if outcome == event.Approved && answer.As != record.TheRules {
 			if err := a.SecondPerson.Admits(answer.As); err != nil {
 				return nil, false, fmt.Errorf("approval %s: %w", id, err)
 			}
+		}
+		if a.Answers = answer.Answers; a.Ask != nil && outcome == event.Expired && a.Ask.Default != "" {
+			a.Answers = []string{a.Ask.Default}
 		}
 		a.Outcome, a.Always, a.Feedback = outcome, answer.Verdict == ApproveAlways, answer.Feedback
 		a.AnsweredBy, a.AnsweredAs, a.AnsweredAt = answer.By, answer.As, time.Now().UTC()

@@ -65,16 +65,18 @@ func (b *Bucket) pendingQuestions(ctx context.Context, path event.Path, upTo uin
 	}
 	var found []eventbus.Delivery
 	for _, of := range sessions {
-		for d, err := range b.bus.Stored(ctx, path, of, event.ToolApprovalRequired{}.Type(), 0) {
-			if err != nil {
-				return nil, err
-			}
-			id, err := approvalOf(d)
-			if err != nil {
-				return nil, fmt.Errorf("event %d: %w", d.Seq, err)
-			}
-			if waits[id] && d.Seq <= upTo {
-				found = append(found, d)
+		for _, asks := range []event.Event{event.ToolApprovalRequired{}, event.QuestionAsked{}} {
+			for d, err := range b.bus.Stored(ctx, path, of, asks.Type(), 0) {
+				if err != nil {
+					return nil, err
+				}
+				id, err := approvalOf(d)
+				if err != nil {
+					return nil, fmt.Errorf("event %d: %w", d.Seq, err)
+				}
+				if waits[id] && d.Seq <= upTo {
+					found = append(found, d)
+				}
 			}
 		}
 	}
@@ -89,6 +91,11 @@ func approvalOf(d eventbus.Delivery) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	required, _ := ev.(event.ToolApprovalRequired)
-	return required.ApprovalID, nil
+	switch ev := ev.(type) {
+	case event.ToolApprovalRequired:
+		return ev.ApprovalID, nil
+	case event.QuestionAsked:
+		return ev.QuestionID, nil
+	}
+	return "", nil
 }

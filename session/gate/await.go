@@ -22,7 +22,8 @@ type Answers interface {
 	// Await waits for an answer that somebody else stores.
 	Await(ctx context.Context) (*approval.Approval, error)
 
-	// Resolve stores an answer, and returns the approval with the one that counts.
+	// Resolve stores an outcome, or if that is empty, an answer. It returns the approval with
+	// the one that counts.
 	Resolve(outcome event.ApprovalOutcome, answer approval.Answer) (*approval.Approval, error)
 }
 
@@ -57,7 +58,7 @@ func (p *Policy) Await(ctx context.Context, a *approval.Approval, by Approver, a
 				outcomes <- outcome{answered, err}
 				return
 			}
-			answered, err := resolve(answer.Outcome(), answer)
+			answered, err := resolve("", answer)
 			outcomes <- outcome{answered, err}
 		})
 	}

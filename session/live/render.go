@@ -8,11 +8,12 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/internal/toolcatalog"
 )
 
-// questions are the tools whose calls ask a person more than permission: whether a session may
-// use more, and whether to carry out its plan.
-var questions = []string{"budget", "plan_exit"}
+// questions are the tools whose calls ask a person for more than permission: for a larger budget,
+// for a word on a plan, or for an answer.
+var questions = []string{"budget", toolcatalog.PlanExit, toolcatalog.AskUser}
 
 // Needs says in a word why the session needs a person; empty means that it does not.
 func (s *Session) Needs() string {

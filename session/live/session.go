@@ -15,6 +15,7 @@ import (
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session/record"
 )
@@ -81,7 +82,16 @@ type Call struct {
 // Question is a tool call that waits for a person.
 type Question struct {
 	event.ToolApprovalRequired
+	Ask   *event.Ask // what the agent itself asks; nil means that it asks for permission
 	Since time.Time
+}
+
+// asked is the question that an agent itself asks.
+func asked(ev event.QuestionAsked, at time.Time) Question {
+	return Question{event.ToolApprovalRequired{
+		ApprovalID: ev.QuestionID, ToolCallID: ev.ToolCallID, ToolName: toolcatalog.AskUser, SessionID: ev.SessionID,
+		Question: ev.Ask.Shown(), ExpiresAt: ev.ExpiresAt, Where: ev.Where,
+	}, &ev.Ask, at}
 }
 
 // Event is an event of a session, with its place.
@@ -144,10 +154,16 @@ func (s *Session) apply(e Event) bool {
 		}
 	case event.ToolApprovalRequired:
 		if !slices.ContainsFunc(s.Questions, func(q Question) bool { return q.ApprovalID == ev.ApprovalID }) {
-			s.Questions = append(s.Questions, Question{ev, e.Time})
+			s.Questions = append(s.Questions, Question{ToolApprovalRequired: ev, Since: e.Time})
 		}
 	case event.ToolApprovalResolved:
 		s.Questions = slices.DeleteFunc(s.Questions, func(q Question) bool { return q.ApprovalID == ev.ApprovalID })
+	case event.QuestionAsked:
+		if !slices.ContainsFunc(s.Questions, func(q Question) bool { return q.ApprovalID == ev.QuestionID }) {
+			s.Questions = append(s.Questions, asked(ev, e.Time))
+		}
+	case event.QuestionAnswered:
+		s.Questions = slices.DeleteFunc(s.Questions, func(q Question) bool { return q.ApprovalID == ev.QuestionID })
 	case event.Usage:
 		s.Steps++
 		s.Usage = s.Usage.Add(model.Usage(ev))

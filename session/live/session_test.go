@@ -18,6 +18,7 @@ func TestApply(t *testing.T) {
 		return event.ToolCallStart{ToolCallID: id, ToolName: tool, Arguments: `{"path":"a"}`, Step: 2, MessageID: "m"}
 	}
 	asks := event.ToolApprovalRequired{ApprovalID: "apr", ToolName: "grep"}
+	question := event.QuestionAsked{QuestionID: "qst", Ask: event.Ask{Question: "Which?"}}
 	retry := &event.Retry{Try: 2}
 	pause := &event.Pause{Reason: "limit"}
 	for _, tt := range []struct {
@@ -42,7 +43,9 @@ func TestApply(t *testing.T) {
 		{"streaming again", []event.Event{call("1", "grep"), event.StatusChange{Status: event.StatusStreaming}},
 			Session{Status: event.StatusRunning, Activity: event.StatusStreaming, Since: at(1), Started: at(1), ToolCalls: 1}},
 		{"asks, twice", []event.Event{event.StatusChange{Status: event.StatusWaitingApproval}, asks, asks},
-			Session{Status: event.StatusWaitingApproval, Activity: event.StatusWaitingApproval, Since: at(0), Started: at(0), Questions: []Question{{asks, at(1)}}}},
+			Session{Status: event.StatusWaitingApproval, Activity: event.StatusWaitingApproval, Since: at(0), Started: at(0), Questions: []Question{{asks, nil, at(1)}}}},
+		{"a question", []event.Event{question, question, asks}, Session{Status: event.StatusQueued, Questions: []Question{{asked(question, at(0)).ToolApprovalRequired, &question.Ask, at(0)}, {asks, nil, at(2)}}}},
+		{"a question, answered", []event.Event{question, event.QuestionAnswered{QuestionID: "qst"}}, Session{Status: event.StatusQueued, Questions: []Question{}}},
 		{"answered", []event.Event{asks, event.ToolApprovalResolved{ApprovalID: "apr"}}, Session{Status: event.StatusQueued, Questions: []Question{}}},
 		{"usage", []event.Event{event.Usage{InputTokens: 2}, event.Usage{InputTokens: 3}},
 			Session{Status: event.StatusQueued, Steps: 2, Usage: model.Usage{InputTokens: 5}}},

@@ -256,6 +256,12 @@ func (f *fold) addEvent(ev event.Event, at time.Time) {
 		}
 	case event.ToolApprovalResolved:
 		f.Pending = slices.DeleteFunc(f.Pending, func(id string) bool { return id == ev.ApprovalID })
+	case event.QuestionAsked:
+		if !slices.Contains(f.Pending, ev.QuestionID) {
+			f.Pending = append(f.Pending, ev.QuestionID)
+		}
+	case event.QuestionAnswered:
+		f.Pending = slices.DeleteFunc(f.Pending, func(id string) bool { return id == ev.QuestionID })
 	case event.Error:
 		f.lastError = ev.Message
 	case event.SessionEnd:

@@ -24,7 +24,7 @@ var key = "gh" + "p_" + strings.Repeat("a1B2c3D4", 5)[:36]
 // own are the fields without words of a model, a tool, a file or a provider. They are ids,
 // names of agents, models, statuses and limits, hashes, and the names of people.
 var own = []string{
-	"SessionID", "AgentType", "ParentID", "ParentMessageID", "MessageID", "ToolCallID", "ApprovalID", "BootID", "ID",
+	"SessionID", "AgentType", "ParentID", "ParentMessageID", "MessageID", "ToolCallID", "ApprovalID", "QuestionID", "BootID", "ID",
 	"Agent", "Agents", "Added", "Changed", "Removed", "Model", "Name", "Before", "After", "Status", "StopReason", "Outcome", "Code", "Limit", "Reason of Retry", "Cost", "Used", "Max",
 	"Resumes", "Traceparent", "Policy", "Fingerprint", "By", "SetBy",
 }

@@ -41,6 +41,7 @@ type View struct {
 	Who    string // the agents from the caller down to the one that asks: "planner › reviewer"
 	Title  string // it follows "asks to"
 	Tool   string
+	Ask    *Ask // what the agent itself asks; nil means that it asks for permission. Title and Parts have it, too
 	Parts  []Part
 	Wants  []string // what the rules see, where title and parts do not say it
 	Reason string   // the rule that asks, with its file and line
@@ -82,6 +83,10 @@ func New(a *approval.Approval, d Door) View {
 		if !strings.Contains(shown, want) {
 			v.Wants = append(v.Wants, want)
 		}
+	}
+	if a.Ask != nil {
+		v.Ask, whole = newAsk(a.Ask, d)
+		all = all && whole
 	}
 	if !all {
 		v.LeftOut = fmt.Sprintf("Not all of it is shown here: worker approvals show %s has it.", a.ID)
@@ -163,6 +168,12 @@ func (d Door) bounded(texts []string, most int) (shown []string, whole bool) {
 // Lines returns the question as text: a headline, and below it all parts, indented.
 func (v View) Lines() []string {
 	lines := []string{v.Headline()}
+	if v.Ask != nil {
+		if lines = append(lines, v.Ask.lines()...); v.LeftOut != "" {
+			lines = append(lines, "  "+v.LeftOut)
+		}
+		return lines
+	}
 	add := func(indent string, texts ...string) {
 		for _, text := range texts {
 			lines = append(lines, indent+text)
@@ -194,6 +205,9 @@ func (v View) Lines() []string {
 
 // Headline says in a line who asks what.
 func (v View) Headline() string {
+	if v.Ask != nil {
+		return v.Who + " asks a question:"
+	}
 	return fmt.Sprintf("%s asks to %s (%s)", v.Who, v.Title, v.Tool)
 }
 

@@ -97,7 +97,7 @@ func (rec *Recovery) claim(ctx context.Context, ad Adopter, bootID string, o ind
 			return nil, cmp.Or(rec.Abandon(ctx, t, err), eventbus.ErrEnded)
 		}
 	}
-	if err = rec.cancelApprovals(ctx, p, o.ID, pending, state.Pending); err != nil {
+	if err = rec.cancelApprovals(ctx, p, o.ID, pending, state.Pending, state.Record.Agent != ""); err != nil {
 		return nil, err
 	}
 	if state.Record.Agent != "" { // the agent ends its step itself

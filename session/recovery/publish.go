@@ -1,6 +1,7 @@
 package recovery
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -24,7 +25,7 @@ func (rec *Recovery) publishEnd(ctx context.Context, state *log.State, r *record
 			return err
 		}
 	}
-	if err := rec.cancelApprovals(ctx, p, r.ID, pending, state.Pending); err != nil {
+	if err := rec.cancelApprovals(ctx, p, r.ID, pending, state.Pending, false); err != nil {
 		return err
 	}
 	if (r.Status == record.Interrupted || r.Status == record.Cancelled) && state.LastStatus != event.StatusAborted {
@@ -85,27 +86,27 @@ func (rec *Recovery) beginAbove(ctx context.Context, path event.Path) error {
 }
 
 // cancelApprovals cancels the pending questions of a session. For each approval in asked,
-// the questions that its log has asked, it publishes the outcome.
-func (rec *Recovery) cancelApprovals(ctx context.Context, p *eventbus.Publisher, sessionID string, pending []*approval.Approval, asked []string) error {
-	outcomes := make(map[string]event.ApprovalOutcome)
+// the questions that its log has asked, it publishes the outcome. With goesOn, the questions
+// of the agent itself stay: its next process waits for the answers.
+func (rec *Recovery) cancelApprovals(ctx context.Context, p *eventbus.Publisher, sessionID string, pending []*approval.Approval, asked []string, goesOn bool) error {
 	for _, a := range pending {
-		if a.SessionID != sessionID {
+		if a.SessionID != sessionID || goesOn && a.Ask != nil {
 			continue
 		}
-		won, _, err := rec.approvals.Resolve(ctx, a.ID, event.Cancelled, approval.Answer{})
-		if err != nil {
+		if _, _, err := rec.approvals.Resolve(ctx, a.ID, event.Cancelled, approval.Answer{}); err != nil {
 			return err
 		}
-		outcomes[a.ID] = won.Outcome
 	}
 	for _, id := range asked {
-		if outcomes[id] == "" { // it has an answer, if the approval is still kept
-			outcomes[id] = event.Cancelled
-			if a, err := rec.approvals.Get(ctx, id); err == nil && !a.Pending() {
-				outcomes[id] = a.Outcome
-			}
+		a, err := rec.approvals.Get(ctx, id)
+		switch {
+		case err != nil: // it is not kept any more
+			a = approval.Gone(id)
+		case goesOn && a.Ask != nil:
+			continue
 		}
-		if err := p.Publish(ctx, event.ToolApprovalResolved{ApprovalID: id, Outcome: outcomes[id]}); err != nil {
+		a.Outcome = cmp.Or(a.Outcome, event.Cancelled)
+		if err := p.Publish(ctx, a.Resolved()); err != nil {
 			return err
 		}
 	}

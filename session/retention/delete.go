@@ -93,8 +93,10 @@ func (ret *Retention) deleteTree(ctx context.Context, top *record.Record) (int, 
 func (ret *Retention) asked(ctx context.Context, sessions []*record.Record) (map[string][]*approval.Approval, error) {
 	questions, errs := make([]bool, len(sessions)), make([]error, len(sessions))
 	index.AtOnce(len(sessions), func(i int) {
-		last, err := ret.bus.Last(ctx, sessions[i].Path, event.ToolApprovalRequired{}.Type())
-		questions[i], errs[i] = last.Seq > 0, err
+		for _, asks := range []event.Event{event.ToolApprovalRequired{}, event.QuestionAsked{}} {
+			last, err := ret.bus.Last(ctx, sessions[i].Path, asks.Type())
+			questions[i], errs[i] = questions[i] || last.Seq > 0, errors.Join(errs[i], err)
+		}
 	})
 	if err := errors.Join(errs...); err != nil || !slices.Contains(questions, true) {
 		return nil, err

@@ -113,7 +113,7 @@ func (s *Calls) publishEnd(c *Call) {
 }
 
 // CutOff returns a call of a step that was cut off when its process died. If the call has no
-// result, run does the rest of it. If run is nil, the call is made anew if its tool delegates.
+// result, run does the rest of it. If run is nil, the call is made anew if its tool delegates or repeats.
 // Otherwise repeat becomes its result.
 func (s *Calls) CutOff(call model.ToolCall, messageID string, result model.ToolResult, run tool.Tool, repeat string) *Call {
 	c := &Call{ToolCall: call, calls: s, MessageID: messageID, start: time.Now(), tool: s.Tools.Get(call.Name)}
@@ -124,7 +124,7 @@ func (s *Calls) CutOff(call model.ToolCall, messageID string, result model.ToolR
 		c.tool = run
 		c.admitted = s.toolCall(c)
 		c.Prepared, _ = tool.Prepare(run, c.admitted.Args) // it reads nothing
-	case c.tool == nil || !c.tool.Spec().Delegates:
+	case c.tool == nil || !c.tool.Spec().Delegates && !c.tool.Spec().Repeats:
 		c.End(Result{Result: tool.Errorf("%s", repeat)})
 	}
 	return c

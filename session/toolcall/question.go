@@ -1,28 +1,40 @@
 package toolcall
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/base32"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
+
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/internal/secrets"
+	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/record"
+	"github.com/agentworker/worker/tool"
 )
 
 // ask stores an approval, publishes it, waits for the first answer, and publishes the
-// outcome. It sets the id, the session, the times, and who has asked for the work. Answers come from the session's approver, from
+// outcome. It sets the session, the times, an id unless there is one, and who has asked for the work. A question of
+// the agent that the store has already, from before a takeover, goes on. Answers come from the session's approver, from
 // [store.Store.Approvals.Pending.Answer] in any process, and from rules that allow the call meanwhile, as
 // allowed reports. The session's clock stands still. An error means that the store has
 // failed.
 func (s *Calls) ask(ctx context.Context, a *approval.Approval, allowed func() bool) (*approval.Approval, error) {
 	s.await(+1)
 	defer s.await(-1)
-	a.ID, a.SessionID, a.Path, a.Agent = record.NewID("apr"), s.log.ID, s.log.Path, s.log.Agent()
+	a.SessionID, a.Path, a.Agent = s.log.ID, s.log.Path, s.log.Agent()
+	a.ID = cmp.Or(a.ID, record.NewID("apr"))
 	a.CreatedAt = time.Now().UTC()
 	a.ExpiresAt = a.CreatedAt.Add(s.p.AnswerTime)
 	if a.SecondPerson != nil {
@@ -30,7 +42,7 @@ func (s *Calls) ask(ctx context.Context, a *approval.Approval, allowed func() bo
 	} else {
 		a.AskedBy = s.p.AskedBy(ctx, s.log.Path)
 	}
-	if err := s.log.Storing(func(ctx context.Context) error { return s.p.Store.Approvals.Open(ctx, a) }); err != nil {
+	if err := s.log.Storing(func(ctx context.Context) (err error) { a, err = s.open(ctx, a); return err }); err != nil {
 		return nil, err
 	}
 	s.log.Publish(a.Event())
@@ -38,7 +50,7 @@ func (s *Calls) ask(ctx context.Context, a *approval.Approval, allowed func() bo
 		return nil, err
 	}
 	by := s.approver
-	if a.SecondPerson != nil { // whoever sits here has asked for the work
+	if a.SecondPerson != nil || a.Ask != nil && !gate.Asks(by) { // whoever sits here has asked for the work, or nobody does
 		by = nil
 	}
 	answered, err := s.p.Policy.Await(ctx, a, by, answers{s, a.ID}, allowed)
@@ -50,9 +62,50 @@ func (s *Calls) ask(ctx context.Context, a *approval.Approval, allowed func() bo
 		_ = s.log.LoseIfClaimed(looking) // the answer is what it is
 		cancel()
 	}
-	s.log.Publish(event.ToolApprovalResolved{ApprovalID: a.ID, Outcome: answered.Outcome})
+	s.log.Publish(answered.Resolved())
 	return answered, nil
 }
+
+// open stores an approval, and returns what is stored.
+func (s *Calls) open(ctx context.Context, a *approval.Approval) (*approval.Approval, error) {
+	err := s.p.Store.Approvals.Open(ctx, a)
+	if a.Ask == nil || !errors.Is(err, jetstream.ErrKeyExists) {
+		return a, err
+	}
+	return s.p.Store.Approvals.Get(ctx, a.ID)
+}
+
+// questionID is the id of the question that a call asks: the same after a takeover.
+func questionID(sessionID string, call *tool.Call) string {
+	sum := sha256.Sum256([]byte(sessionID + " " + call.MessageID + " " + call.ID))
+	return approval.QuestionPrefix + "_" + strings.ToLower(base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:15]))
+}
+
+// AskPerson puts a question of the agent to a person, and returns it with its answer, or as
+// expired, or cancelled. nil means that nobody is there who could answer.
+func (s *Calls) AskPerson(ctx context.Context, call *tool.Call, ask event.Ask) (*approval.Approval, error) {
+	attended, where := !s.p.Unattended || gate.Asks(s.approver), ""
+	if !attended && s.p.Present != nil {
+		where = s.p.Present(ctx)
+		attended = where != ""
+	}
+	if !attended {
+		return nil, nil
+	}
+	ask = ask.Masked()
+	a, err := s.ask(ctx, &approval.Approval{
+		ID: questionID(s.log.ID, call), ToolCallID: call.ID, Tool: toolcatalog.AskUser, Arguments: secrets.MaskJSONAsked(string(call.Args)),
+		Patterns: []string{}, AlwaysPatterns: []string{},
+		Question: ask.Shown(), Ask: &ask, Where: where,
+	}, func() bool { return false })
+	if err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// AnswerTime is how long a question waits for its answer.
+func (s *Calls) AnswerTime() time.Duration { return s.p.AnswerTime }
 
 // AskBudget asks somebody whether the session may go on although a limit of its budget is
 // used up. why says that in a sentence.
@@ -92,10 +145,16 @@ func (a answers) Await(ctx context.Context) (*approval.Approval, error) {
 
 // Resolve implements [gate.Answers].
 func (a answers) Resolve(outcome event.ApprovalOutcome, answer approval.Answer) (answered *approval.Approval, err error) {
+	var wrong *approval.WrongAnswerError // by a person: the session has not failed
 	err = a.s.log.Storing(func(ctx context.Context) (err error) {
-		answered, _, err = a.s.p.Store.Approvals.Resolve(ctx, a.id, outcome, answer)
+		if answered, _, err = a.s.p.Store.Approvals.Resolve(ctx, a.id, outcome, answer); errors.As(err, &wrong) {
+			return nil
+		}
 		return err
 	})
+	if err == nil && wrong != nil {
+		return nil, wrong
+	}
 	return answered, err
 }
 

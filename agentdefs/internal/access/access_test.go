@@ -100,7 +100,7 @@ var accessCases = []struct {
 	{"allowed-tools: Read", "* deny; read_file allow", "field-misspelled"},
 	{"tools: EDIT", "* deny; edit_file allow", ""},
 	{"tools: edit", "* deny; write_file allow; edit_file allow", ""},
-	{"tools: [search/codebase, edit/editFiles, vscode/askQuestions]", "* deny; grep allow; glob allow; list_dir allow; write_file allow; edit_file allow", "tool-no-counterpart"},
+	{"tools: [search/codebase, edit/editFiles, vscode/askQuestions]", "* deny; grep allow; glob allow; list_dir allow; write_file allow; edit_file allow; ask_user allow", ""},
 	{"tools: [web, execute, agent]", "* deny; web_fetch allow; web_search allow; shell_exec allow; task allow", ""},
 	{"tools: [search_file_content, run_shell_command, save_memory]", "* deny; grep allow; shell_exec allow", "tool-no-counterpart"},
 	{"tools: TodoWrite, Read", "* deny; todo allow; read_file allow", ""},

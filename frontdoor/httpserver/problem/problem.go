@@ -47,6 +47,7 @@ var kinds = map[string]kind{
 	"answered":               {"The approval no longer waits", "Read it again: it says who has answered, and how."},
 	"bad_request":            {"The request is not of the form that this address takes", "Compare it with /v1/openapi.yaml."},
 	"busy":                   {"As many calls are open as this server takes", "Try again later."},
+	"wrong_answer":           {"The answer does not fit what is asked", "Read the approval: a question has its options in ask, and a call is approved or denied."},
 	"second_person":          {"The policy wants a second person to approve the call", "Have somebody approve it who has not asked for the work, with a named token of their own."},
 	"concludes":              {"The session is giving its answer", "Wait for the answer, and send the message then: the session goes on with it."},
 	"ended":                  {"The session has ended", "Read its result with POST /v1/tasks/result."},

@@ -76,6 +76,8 @@ func Explain(err error, log *slog.Logger) *Error {
 		return &Error{http.StatusServiceUnavailable, "lost", err.Error()}
 	case errors.As(err, &resume):
 		return &Error{http.StatusConflict, "not_resumed", errtext.Of(err)}
+	case errors.As(err, new(*approval.WrongAnswerError)):
+		return &Error{http.StatusUnprocessableEntity, "wrong_answer", err.Error()}
 	case errors.As(err, &incomplete):
 		return &Error{http.StatusGone, "incomplete", err.Error()}
 	case errors.Is(err, record.ErrNotFound):

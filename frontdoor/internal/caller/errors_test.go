@@ -28,6 +28,7 @@ func TestExplain(t *testing.T) {
 		{caller.ErrBusy, 429, "busy"},
 		{fmt.Errorf("calling: %w", caller.ErrClosed), 503, "shutting_down"},
 		{slots.ErrClosed, 503, "shutting_down"},
+		{&approval.WrongAnswerError{Why: "x"}, 422, "wrong_answer"},
 		{&approval.SecondPersonError{SecondPerson: &approval.SecondPerson{}}, 403, "second_person"},
 		{slots.ErrFull, 429, "full"},
 		{&slots.FullError{Limit: 2}, 429, "full"},

@@ -52,7 +52,7 @@ func Open(t testing.TB, workspace string, store eventbus.Options, m model.Model,
 		t.Fatal(err)
 	}
 	if w.Tasks, err = taskt.New(taskt.Options{
-		Sessions: w.Sessions, Agents: w.Agents, Root: root, Tools: []tool.Tool{touch{}}, Limits: limits,
+		Sessions: w.Sessions, Agents: w.Agents, Root: root, Tools: []tool.Tool{touch{}, w.Sessions.Questions()}, Limits: limits,
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -67,15 +67,26 @@ func Under(t testing.TB, text string) func(*session.Options) {
 }
 
 // Asking is a model that calls touch, and then says what came of it.
-func Asking(_ context.Context, req *model.Request, yield func(model.Part) bool) error {
-	last := req.Messages[len(req.Messages)-1]
-	if len(last.ToolResults) == 0 {
-		_ = yield(model.ToolCall{ID: "c1", Name: "touch", Arguments: `{}`}) && yield(model.Stop{Reason: model.StopToolCalls})
+func Asking(ctx context.Context, req *model.Request, yield func(model.Part) bool) error {
+	return Calling("touch", `{}`)(ctx, req, yield)
+}
+
+// Calling is a model that calls a tool, and then says what came of it.
+func Calling(tool, arguments string) func(context.Context, *model.Request, func(model.Part) bool) error {
+	return func(_ context.Context, req *model.Request, yield func(model.Part) bool) error {
+		last := req.Messages[len(req.Messages)-1]
+		if len(last.ToolResults) == 0 {
+			_ = yield(model.ToolCall{ID: "c1", Name: tool, Arguments: arguments}) && yield(model.Stop{Reason: model.StopToolCalls})
+			return nil
+		}
+		_ = yield(model.TextDelta{Text: last.ToolResults[0].Text}) && yield(model.Stop{Reason: model.StopEnd})
 		return nil
 	}
-	_ = yield(model.TextDelta{Text: last.ToolResults[0].Text}) && yield(model.Stop{Reason: model.StopEnd})
-	return nil
 }
+
+// Question is the arguments of a call of ask_user, with what would move a cursor, run as a
+// script, or turn text around.
+const Question = `{"question":"Which one?\u001b[2J\u202e<script>alert(1)</script>","options":["a","<b>"],"multiple":true,"default":"a"}`
 
 // Close closes what Open has opened, except the sessions' manager.
 func (w *Worker) Close() error {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/agentworker/worker/agentdefs"
@@ -207,8 +208,8 @@ func (a *Worker) openTasks() error {
 		Agents:       a.Agents,
 		Root:         ws.Root,
 		Shell:        p.Shell(),
-		Tools:        p.Overrides.tools(tool.Builtin(a.files)),
-		In:           func(dir string) []tool.Tool { return p.Overrides.tools(tool.BuiltinIn(a.files, dir)) },
+		Tools:        p.Overrides.tools(a.with(tool.Builtin(a.files))),
+		In:           func(dir string) []tool.Tool { return p.Overrides.tools(a.with(tool.BuiltinIn(a.files, dir))) },
 		Servers:      a.servers.In(a.files),
 		Isolate:      a.isolate,
 		Rules:        p.OwnRules(ws),
@@ -235,6 +236,11 @@ func (a *Worker) openTasks() error {
 	return err
 }
 
+// with returns the tools of a folder, and the question to a person.
+func (a *Worker) with(tools []tool.Tool) []tool.Tool {
+	return append(slices.Clip(tools), a.Sessions.Questions())
+}
+
 // Worktrees returns the worktrees of a workspace's sessions.
 func Worktrees(ws *workspace.Workspace) *worktree.Store {
 	return worktree.Open(filepath.Join(ws.StateDir, "worktrees"))
@@ -256,8 +262,8 @@ func (a *Worker) isolate(ctx context.Context, from, id string) (*workdir.Dir, er
 		return nil, errors.Join(err, w.Discard(context.WithoutCancel(ctx)))
 	}
 	return &workdir.Dir{
-		Worktree: w, Paths: files.Paths(), Tools: tool.Builtin(files), Servers: a.servers.In(files), Close: files.Close,
-		In: func(dir string) []tool.Tool { return tool.BuiltinIn(files, dir) },
+		Worktree: w, Paths: files.Paths(), Tools: a.with(tool.Builtin(files)), Servers: a.servers.In(files), Close: files.Close,
+		In: func(dir string) []tool.Tool { return a.with(tool.BuiltinIn(files, dir)) },
 	}, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -106,14 +107,13 @@ func (p *Progress) event(at, now time.Time, agent, session string, ev event.Even
 		}
 		line(fmt.Sprintf("step %d  %s  %s  %s", call.Step, call.Summary(), p.outcome(ev), ms(ev.DurationMs)))
 	case event.ToolApprovalRequired:
-		if ev.SecondPerson {
-			line(fmt.Sprintf("waits for the approval of a second person%s, %s: %s", place(ev.Where), ev.ApprovalID, ev.Summary()))
-			return
+		if text := waits(ev); ev.SecondPerson || !p.Answered {
+			line(text)
 		}
-		if p.Answered {
-			return
+	case event.QuestionAsked:
+		if !p.Answered {
+			line(fmt.Sprintf("asks%s, or 'worker approvals answer %s ANSWER': %s", place(ev.Where), ev.QuestionID, strconv.Quote(ev.Summary())))
 		}
-		line(fmt.Sprintf("waits for an answer%s, or 'worker approvals approve %s': %s", place(ev.Where), ev.ApprovalID, ev.Summary()))
 	case event.Todo:
 		if p := record.ProgressOf(ev); p != nil {
 			line("todo  " + p.String())
@@ -197,6 +197,14 @@ func ms(n int64) string {
 		return fmt.Sprintf("%dms", n)
 	}
 	return fmt.Sprintf("%.1fs", float64(n)/1000)
+}
+
+// waits says that a call waits for permission.
+func waits(ev event.ToolApprovalRequired) string {
+	if ev.SecondPerson {
+		return fmt.Sprintf("waits for the approval of a second person%s, %s: %s", place(ev.Where), ev.ApprovalID, ev.Summary())
+	}
+	return fmt.Sprintf("waits for an answer%s, or 'worker approvals approve %s': %s", place(ev.Where), ev.ApprovalID, ev.Summary())
 }
 
 // place returns where somebody may answer, as part of a sentence.

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/agentworker/worker/cmd/worker/internal/tui"
+	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/question"
@@ -55,7 +56,7 @@ func (t *terminalApprover) Approve(ctx context.Context, a *approval.Approval) (a
 	w := t.p.Stderr
 	always, whole := tui.WriteQuestion(w, a, question.Terminal, tui.QuestionWidth)
 	for {
-		fmt.Fprint(w, "  "+tui.Choices(always, whole))
+		fmt.Fprint(w, "  "+tui.Choices(a, always, whole))
 		select {
 		case <-ctx.Done():
 			fmt.Fprintln(w, "\n  this question is over")
@@ -64,12 +65,14 @@ func (t *terminalApprover) Approve(ctx context.Context, a *approval.Approval) (a
 			if !ok {
 				return approval.Answer{}, errors.New("the terminal was closed")
 			}
-			reply, ok := tui.ParseReply(line)
+			reply, err := tui.ReadReply(a, line, always, whole)
 			switch {
-			case !ok:
+			case err != nil && a.Ask != nil:
+				fmt.Fprintln(w, "  "+termtext.OneLine(err.Error(), termtext.MaxText))
+			case err != nil:
 			case reply.View:
 				always, whole = tui.WriteQuestion(w, a, question.Whole, tui.QuestionWidth)
-			case reply.Verdict != approval.ApproveAlways || always:
+			default:
 				reply.By = "the terminal"
 				return reply.Answer, nil
 			}

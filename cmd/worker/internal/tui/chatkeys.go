@@ -12,7 +12,7 @@ import (
 
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
 	"github.com/agentworker/worker/internal/errtext"
-	"github.com/agentworker/worker/session/approval"
+	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session/question"
 )
 
@@ -213,10 +213,10 @@ func (m *Chat) show(door question.Door) {
 // reply answers a call that waits by a line that the user has typed.
 func (m *Chat) reply(line string) {
 	m.input.Reset()
-	reply, ok := ParseReply(line)
+	reply, err := ReadReply(m.asked[0].Approval, line, m.always, m.whole)
 	switch {
-	case !ok || reply.Verdict == approval.ApproveAlways && !m.always:
-		m.note = "type " + Choices(m.always, m.whole)
+	case err != nil:
+		m.note = termtext.OneLine(err.Error(), termtext.MaxText)
 	case reply.View:
 		m.show(question.Whole)
 	default:

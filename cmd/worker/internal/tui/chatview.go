@@ -44,7 +44,7 @@ func (m *Chat) status() []string {
 	text, paint := m.note, terminal.Dim
 	switch {
 	case len(m.asked) > 0:
-		text, paint = strings.TrimSuffix(Choices(m.always, m.whole), " > "), terminal.Yellow
+		text, paint = strings.TrimSuffix(Choices(m.asked[0].Approval, m.always, m.whole), " > "), terminal.Yellow
 		if m.note != "" {
 			text = m.note + "   " + text
 		}

@@ -1,11 +1,14 @@
 package tui
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
+	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/session/question"
@@ -23,6 +26,9 @@ func Texts(texts []string, limit int) string {
 // WriteQuestion writes a call that waits as a door shows it, in lines of width columns; 0
 // breaks none. It reports whether "always" may be offered, and whether all of the call is shown.
 func WriteQuestion(w io.Writer, a *approval.Approval, door question.Door, width int) (always, whole bool) {
+	if a.Ask != nil { // an agent's words don't begin a line of the terminal
+		door, width = question.Whole, cmp.Or(width, QuestionWidth)
+	}
 	v := question.New(a, door)
 	for _, line := range v.Lines() {
 		if width > 0 {
@@ -66,8 +72,50 @@ func ParseReply(line string) (r Reply, ok bool) {
 	return r, true
 }
 
+// keySkip declines to answer a question.
+const keySkip = "/skip"
+
+// ReadReply reads an answer that was typed. always says that a rule may be added, and whole that
+// all of the call is shown. An error says what may be typed.
+func ReadReply(a *approval.Approval, line string, always, whole bool) (Reply, error) {
+	if a.Ask == nil {
+		r, ok := ParseReply(line)
+		if !ok || r.Verdict == approval.ApproveAlways && !always {
+			return r, errors.New("type " + Choices(a, always, whole))
+		}
+		return r, nil
+	}
+	if word, rest, _ := strings.Cut(strings.TrimSpace(line), " "); word == keySkip {
+		return Reply{Answer: approval.Answer{Feedback: strings.TrimSpace(rest)}}, nil
+	}
+	answers, err := question.ReadAnswer(a.Ask, line)
+	r := Reply{Answer: approval.Answer{Verdict: approval.AnswerAsk, Answers: answers}}
+	if err == nil {
+		err = a.Check(r.Answer)
+	}
+	return r, err
+}
+
+// askChoices lists what may be typed to a question of an agent.
+func askChoices(ask *event.Ask) string {
+	choices := "your answer"
+	switch n := len(ask.Options); {
+	case n > 0 && ask.Multiple:
+		choices = fmt.Sprintf("[1-%d, …] your answers", n)
+	case n > 0:
+		choices = fmt.Sprintf("[1-%d] your answer", n)
+	}
+	if ask.Default != "" {
+		choices += "   [enter] what holds without one"
+	}
+	return choices + "   [" + keySkip + " WHY] no answer > "
+}
+
 // Choices lists what may be typed: view unless all of the call is shown.
-func Choices(always, whole bool) string {
+func Choices(a *approval.Approval, always, whole bool) string {
+	if a.Ask != nil {
+		return askChoices(a.Ask)
+	}
 	choices := "[y] yes, this time   "
 	if always {
 		choices += "[A] always   "

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
@@ -16,7 +17,7 @@ func TestReply(t *testing.T) {
 		"A": {Answer: approval.Answer{Verdict: approval.ApproveAlways}}, "always": {Answer: approval.Answer{Verdict: approval.ApproveAlways}},
 		"n": {}, "n  not that file ": {Answer: approval.Answer{Feedback: "not that file"}}, "v": {View: true},
 	} {
-		if got, ok := ParseReply(line); !ok || got != want {
+		if got, ok := ParseReply(line); !ok || !reflect.DeepEqual(got, want) {
 			t.Errorf("%q means %+v, %v", line, got, ok)
 		}
 	}

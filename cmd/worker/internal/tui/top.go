@@ -67,6 +67,7 @@ const (
 	stopping       // whether to stop a session is asked
 	approving      // an approval is shown, and whether it is given asked
 	denying        // an approval is shown, and why it is not given typed
+	answering      // a question of an agent is shown, and its answer typed
 )
 
 // fetched is a message with the log of a session.
@@ -133,7 +134,7 @@ func (m *Top) list(l Listed) tea.Cmd {
 	var questions []live.Question
 	for _, a := range l.Pending {
 		m.pending[a.ID] = a
-		questions = append(questions, live.Question{Since: a.CreatedAt, ToolApprovalRequired: a.Event()})
+		questions = append(questions, live.Question{Since: a.CreatedAt, ToolApprovalRequired: a.Required(), Ask: a.Ask})
 	}
 	m.tree.Ask(questions)
 	for _, r := range l.Records {
@@ -215,7 +216,7 @@ func (m *Top) open(a *approval.Approval) bool {
 func (m *Top) approval(s *live.Session, q live.Question) *approval.Approval {
 	return cmp.Or(m.pending[q.ApprovalID], &approval.Approval{
 		ID: q.ApprovalID, SessionID: s.ID, Agent: s.Agent, ToolCallID: q.ToolCallID, Tool: q.ToolName,
-		Arguments: q.Arguments, Patterns: q.Patterns, AlwaysPatterns: q.AlwaysPatterns, Question: q.ToolApprovalRequired.Question, CreatedAt: q.Since, ExpiresAt: q.ExpiresAt,
+		Arguments: q.Arguments, Patterns: q.Patterns, AlwaysPatterns: q.AlwaysPatterns, Question: q.ToolApprovalRequired.Question, CreatedAt: q.Since, ExpiresAt: q.ExpiresAt, Ask: q.Ask, Path: s.Path,
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
+	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/session/live"
 	"github.com/agentworker/worker/session/question"
@@ -20,7 +21,8 @@ s                send it a line, which its model reads before its next step
 x                stop it, and what runs below it
 b                move it to the background: the call that waits for it goes on
 v                the call of it that waits for approval, as a whole; then y
-                 approves it, A it and all like it, n denies it with a reason
+                 approves it, A it and all like it, n denies it with a reason;
+                 a question of an agent: enter, and the answer
 n                the next session that needs somebody
 e                hide those that have ended, or show them
 q, ctrl+c        quit; the sessions go on
@@ -30,7 +32,7 @@ stalled, is over its budget or paused, or whose process has gone. They and what
 is above them come first. "·" marks what is above them.`
 
 // typing reports whether keys are typed into a line.
-func (m *Top) typing() bool { return m.mode == sending || m.mode == denying }
+func (m *Top) typing() bool { return m.mode == sending || m.mode == denying || m.mode == answering }
 
 // key handles a key.
 func (m *Top) key(msg tea.KeyPressMsg) tea.Cmd {
@@ -53,7 +55,7 @@ func (m *Top) key(msg tea.KeyPressMsg) tea.Cmd {
 		return m.confirm(key)
 	case approving:
 		return m.approve(key)
-	case sending, denying:
+	case sending, denying, answering:
 		return m.typed(msg)
 	}
 	return nil
@@ -211,6 +213,10 @@ func (m *Top) confirm(key string) tea.Cmd {
 // approve is a key where an approval is shown.
 func (m *Top) approve(key string) tea.Cmd {
 	answer := approval.Answer{Verdict: approval.ApproveOnce}
+	if m.ask.Ask != nil {
+		m.question(key)
+		return nil
+	}
 	switch {
 	case (key == keyOnce || key == keyAlways) && !m.pager.seen:
 		m.note = "read all of it first: ↓, pgdown"
@@ -226,6 +232,32 @@ func (m *Top) approve(key string) tea.Cmd {
 		return nil
 	}
 	return m.answer(answer)
+}
+
+// question is a key where a question of an agent is shown.
+func (m *Top) question(key string) {
+	switch {
+	case key == "enter" && !m.pager.seen:
+		m.note = "read all of it first: ↓, pgdown"
+	case key == "enter":
+		m.mode, m.note = answering, ""
+		m.typeIn("answer: ")
+	case key == keyDeny:
+		m.mode, m.note = denying, ""
+		m.typeIn("no answer, because: ")
+	default:
+		m.pager.key(key, m.body())
+	}
+}
+
+// replied answers the question that is shown by a line that was typed.
+func (m *Top) replied(line string) tea.Cmd {
+	reply, err := ReadReply(m.ask, line, false, true)
+	if err != nil {
+		m.mode, m.note = approving, termtext.OneLine(err.Error(), termtext.MaxLine)
+		return nil
+	}
+	return m.answer(reply.Answer)
 }
 
 // answer answers the approval that is shown.
@@ -247,7 +279,10 @@ func (m *Top) typed(msg tea.KeyPressMsg) tea.Cmd {
 		return cmd
 	}
 	text := strings.TrimSpace(m.input.Value())
-	if m.mode == denying {
+	switch m.mode {
+	case answering:
+		return m.replied(text)
+	case denying:
 		return m.answer(approval.Answer{Feedback: text})
 	}
 	id := m.about

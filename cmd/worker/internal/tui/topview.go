@@ -56,7 +56,7 @@ func (m *Top) View() tea.View {
 
 // paged reports whether the body is a text.
 func (m *Top) paged() bool {
-	return m.mode == reading || m.mode == helping || m.mode == approving || m.mode == denying
+	return m.mode == reading || m.mode == helping || m.mode == approving || m.mode == denying || m.mode == answering
 }
 
 // heading is the first line.
@@ -164,7 +164,7 @@ func joined(width int, texts ...string) string {
 func (m *Top) lastLine() (string, *tea.Cursor) {
 	var text string
 	switch m.mode {
-	case sending, denying:
+	case sending, denying, answering:
 		return m.input.View(), m.input.Cursor()
 	case stopping:
 		name := m.about
@@ -173,8 +173,10 @@ func (m *Top) lastLine() (string, *tea.Cursor) {
 		}
 		text = "stop " + name + " and all below it? y/n"
 	case approving:
-		text = "approve? y this time  n no"
-		if m.always {
+		switch text = "approve? y this time  n no"; {
+		case m.ask.Ask != nil:
+			text = cmp.Or(m.note, "answer? enter: type it  n no answer")
+		case m.always:
 			text = "approve? y this time  A always  n no"
 		}
 		if !m.pager.seen {
