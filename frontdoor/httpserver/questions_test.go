@@ -62,3 +62,42 @@ func TestQuestions(t *testing.T) {
 		}
 	}
 }
+
+// TestPageQuestion: the page shows what an agent asks, nothing hides in it, and what does not fit is
+// refused.
+func TestPageQuestion(t *testing.T) {
+	e := withPage(t, doortest.Calling("ask_user", doortest.Question))
+	e.loggedIn()
+	_, body := e.do(e.request("POST", "/v1/tasks", strings.Replace(background, "explore", "general", 1)))
+	id := decode[taskt.Document](t, body).SessionID
+	card := e.awaitCard(t)
+	ask := card.Ask
+	if ask == nil || !slices.Equal(ask.Options, []string{"a", "<b>"}) || !ask.Multiple || ask.Default != "a" || ask.Note == "" || len(card.Always) > 0 {
+		t.Fatalf("card %+v", card)
+	}
+	shown := ""
+	for _, piece := range ask.Question {
+		shown += piece.Text
+	}
+	if want := `Which one?\u{1b}[2J\u{202e}<script>alert(1)</script>`; shown != want {
+		t.Errorf("shown %q, want %q", shown, want)
+	}
+	for _, tt := range []struct {
+		body string
+		want int
+	}{
+		{`"answer":"once"`, http.StatusUnprocessableEntity},
+		{`"answer":"answer"`, http.StatusUnprocessableEntity},
+		{`"answer":"answer","answers":["c"]`, http.StatusUnprocessableEntity},
+		{`"answer":"answer","answers":["<b>"]`, http.StatusOK},
+		{`"answer":"deny"`, http.StatusConflict},
+	} {
+		r := e.request("POST", "/page/approvals", `{"approvalId":"`+card.ID+`",`+tt.body+`}`)
+		r.Header.Del("Authorization")
+		r.Header.Set("Sec-Fetch-Site", "same-origin")
+		if resp, body := e.do(r); resp.StatusCode != tt.want {
+			t.Errorf("%s: %d, want %d: %s", tt.body, resp.StatusCode, tt.want, body)
+		}
+	}
+	e.await(id)
+}

@@ -8,14 +8,15 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/frontdoor/internal/caller"
 	"github.com/agentworker/worker/frontdoor/mcpserver/internal/approvalform"
 	"github.com/agentworker/worker/frontdoor/mcpserver/internal/hosts"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session/approval"
+	"github.com/agentworker/worker/session/live"
 )
 
 const (
@@ -49,19 +50,33 @@ func (k *asker) shown(sent time.Time, n int) time.Duration {
 	return now.Sub(sent) / time.Duration(max(1, n))
 }
 
-// approval is a tool call of a child that waits for an answer, as a question
+// elsewhere says what is waited for, and how to answer it at another place.
+func elsewhere(waits *live.Question) (what, how string) {
+	id := waits.ApprovalID
+	call, _ := termtext.Visible(waits.Summary(), 200)
+	switch {
+	case waits.Ask != nil:
+		return "an answer", fmt.Sprintf("worker approvals answer %s ANSWER (%s)", id, call)
+	case waits.SecondPerson: // the host's user has asked for the work
+		return "approval", fmt.Sprintf("the approval %s by a second person, who has not asked for the work, or worker approvals deny %[1]s (%s)", id, call)
+	}
+	return "approval", fmt.Sprintf("worker approvals approve %s, or deny %[1]s (%s)", id, call)
+}
+
+// approval is a tool call, or a question, of a child that waits for an answer, as a question
 // for the host's user.
-func (k *asker) approval(ev *event.ToolApprovalRequired) *question {
+func (k *asker) approval(ev *live.Question) *question {
 	id := ev.ApprovalID
-	call, _ := termtext.Visible(ev.Summary(), 200)
 	var hasty atomic.Int32 // forms that came back too soon
-	wants, elsewhere := k.mayAnswer, fmt.Sprintf("worker approvals approve %s, or deny %[1]s (%s)", id, call)
-	if ev.SecondPerson { // the host's user has asked for the work
+	var plain atomic.Bool  // the host can't show a choice of several
+	what, elsewhere := elsewhere(ev)
+	wants := k.mayAnswer
+	if ev.SecondPerson {
 		wants = func(*mcp.ClientCapabilities) bool { return false }
-		elsewhere = fmt.Sprintf("the approval %s by a second person, who has not asked for the work, or worker approvals deny %[1]s (%s)", id, call)
 	}
 	return &question{
 		id:     id,
+		what:   what,
 		since:  time.Now(),
 		until:  ev.ExpiresAt,
 		over:   make(chan struct{}),
@@ -77,6 +92,9 @@ func (k *asker) approval(ev *event.ToolApprovalRequired) *question {
 			case k.opensPage(p.caps):
 				return approvalform.Link(a, k.opts.Page()), nil
 			}
+			if a.Ask != nil {
+				return approvalform.Question(a, hasty.Load() > 0, plain.Load()), nil
+			}
 			return approvalform.New(k.offered(a), p.Form, hasty.Load() > 0), nil
 		},
 		answer: func(ctx context.Context, response mcp.InputResponse, err error, p peer, shown time.Duration) reply {
@@ -87,7 +105,10 @@ func (k *asker) approval(ev *event.ToolApprovalRequired) *question {
 				err = k.answer(ctx, id, response, p.Host, shown > k.opts.Reflex)
 			}
 			var answered *approval.AnsweredError
+			var refused *jsonrpc.Error
 			switch {
+			case ev.Ask != nil && ev.Ask.Multiple && errors.As(err, &refused) && plain.CompareAndSwap(false, true):
+				return again
 			case err == nil, errors.As(err, &answered): // or somebody else was first
 				return settled
 			case errors.Is(err, errHasty) && hasty.Add(1) <= maxHasty:

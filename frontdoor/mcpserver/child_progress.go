@@ -41,9 +41,9 @@ func (t *progressTracker) of(sessionID string) *childProgress {
 }
 
 // event adds the next event of the root's stream to the progress of the child that it is of, or
-// below. It returns the approval that the event requires; nil means it requires none. What
+// below. It returns the call or question that waits from then on; nil means that none does. What
 // can't be decoded is ignored: progress must not fail a call.
-func (t *progressTracker) event(d eventbus.Delivery) (f *childProgress, required *event.ToolApprovalRequired) {
+func (t *progressTracker) event(d eventbus.Delivery) (f *childProgress, waits *live.Question) {
 	e, err := live.Decode("", d.Raw, d.Time, d.Seq)
 	if err != nil || len(e.Path) < 2 {
 		return nil, nil
@@ -56,10 +56,14 @@ func (t *progressTracker) event(d eventbus.Delivery) (f *childProgress, required
 	}
 	f.say(describe(s, e.Event))
 	switch ev := e.Event.(type) {
-	case event.ToolApprovalRequired:
-		return f, &ev
+	case event.ToolApprovalRequired, event.QuestionAsked:
+		if q := s.Questions[len(s.Questions)-1]; q.Since.Equal(e.Time) { // one that comes again is known
+			return f, &q
+		}
 	case event.ToolApprovalResolved:
 		f.withdraw(ev.ApprovalID)
+	case event.QuestionAnswered:
+		f.withdraw(ev.QuestionID)
 	case event.SessionEnd:
 		if s.ID == child { // its last event
 			for _, below := range t.tree.Below(child) {
@@ -217,6 +221,9 @@ func describe(s *live.Session, ev event.Event) string {
 	case event.ToolCallStart:
 		call := s.Calls[len(s.Calls)-1]
 		what = fmt.Sprintf("step %d: %s", call.Step, call.Summary)
+	case event.QuestionAsked:
+		q := s.Questions[len(s.Questions)-1]
+		what = fmt.Sprintf("waits for 'worker approvals answer %s ANSWER': %q", q.ApprovalID, q.Ask.Summary())
 	case event.ToolApprovalRequired:
 		q := s.Questions[len(s.Questions)-1]
 		what = fmt.Sprintf("waits for 'worker approvals approve %s': %s", q.ApprovalID, q.Summary())

@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/session/live"
 )
 
 // TestChildProgress: what a child does reaches the progress of its session and
@@ -15,7 +16,7 @@ import (
 // has ended is forgotten.
 func TestChildProgress(t *testing.T) {
 	all := newProgressTracker()
-	child := func(session string, ev event.Event) *event.ToolApprovalRequired {
+	child := func(session string, ev event.Event) *live.Question {
 		_, required := all.event(eventbus.Delivery{Raw: encode(t, event.SubagentEvent{AgentType: "x", SessionID: session, Event: encode(t, ev)})})
 		return required
 	}

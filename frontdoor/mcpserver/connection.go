@@ -120,8 +120,8 @@ func (c *hostConn) follow(progress *progressTracker, root event.Path) {
 			}
 			return
 		}
-		if f, required := progress.event(d); required != nil && c.opts.Sessions != nil {
-			f.ask(c.asker.approval(required))
+		if f, waits := progress.event(d); waits != nil && c.opts.Sessions != nil {
+			f.ask(c.asker.approval(waits))
 		}
 	}
 }

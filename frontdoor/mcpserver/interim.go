@@ -110,7 +110,7 @@ func waitingFor(f *childProgress) string {
 	var b strings.Builder
 	for _, q := range f.since(0).questions {
 		if q.unseen != "" {
-			b.WriteString("It waits for approval: " + q.unseen + ". Tell the user to run that in a terminal.\n")
+			b.WriteString("It waits for " + q.what + ": " + q.unseen + ". Tell the user to run that in a terminal.\n")
 		}
 	}
 	return b.String()

@@ -169,7 +169,7 @@ func (s setup) open(t testing.TB) *env {
 	if e.sessions, err = session.OpenManager(t.Context(), opts); err != nil {
 		t.Fatal(err)
 	}
-	e.tasks, err = taskt.New(taskt.Options{Sessions: e.sessions, Agents: agents, Root: dir, Tools: tool.Builtin(ws)})
+	e.tasks, err = taskt.New(taskt.Options{Sessions: e.sessions, Agents: agents, Root: dir, Tools: append(tool.Builtin(ws), e.sessions.Questions())})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,8 @@ type question struct {
 	over  chan struct{} // closed once no answer is needed
 	only  bool          // nobody but the host can answer
 
+	what string // what is waited for: approval, or an answer
+
 	// unseen says how to answer it elsewhere if the host can't show it to its user;
 	// empty means it can't be answered elsewhere.
 	unseen string

@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/frontdoor/mcpserver/internal/exttask"
+	"github.com/agentworker/worker/session/live"
 )
 
 // maxAsked is of how many questions of tasks a connection remembers that they were asked.
@@ -77,11 +78,7 @@ func (c *taskExtension) questionsOf(ctx context.Context, id string) ([]*question
 		if !slices.ContainsFunc(a.Path, func(hop event.Hop) bool { return hop.SessionID == id }) {
 			continue
 		}
-		if a.Ask != nil {
-			continue
-		}
-		ev := a.Required()
-		q := c.asker.approval(&ev)
+		q := c.asker.approval(&live.Question{ToolApprovalRequired: a.Required(), Ask: a.Ask})
 		q.since = a.CreatedAt
 		questions = append(questions, q)
 	}

@@ -164,7 +164,7 @@ func (c *taskExtension) newsOf(id string) (askAgain, heard <-chan struct{}) {
 // of one below it.
 func changesTask(ev event.Event) bool {
 	switch ev.(type) {
-	case event.ToolApprovalRequired, event.ToolApprovalResolved, event.SessionEnd, event.SessionResumed:
+	case event.ToolApprovalRequired, event.ToolApprovalResolved, event.QuestionAsked, event.QuestionAnswered, event.SessionEnd, event.SessionResumed:
 		return true
 	}
 	return false

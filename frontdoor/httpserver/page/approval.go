@@ -12,9 +12,10 @@ import (
 
 // Decision is what a person answers.
 type Decision struct {
-	ApprovalID string `json:"approvalId"`
-	Answer     string `json:"answer"`   // once, always or deny
-	Feedback   string `json:"feedback"` // with deny: what the model is told
+	ApprovalID string   `json:"approvalId"`
+	Answer     string   `json:"answer"`   // once, always or deny; answer to a question of an agent
+	Answers    []string `json:"answers"`  // with answer: the chosen options, or one text
+	Feedback   string   `json:"feedback"` // with deny: what the model is told
 }
 
 // by is who answers, and does all else, for people.
@@ -65,8 +66,10 @@ func (a *approvals) answerOf(ctx context.Context, in Decision) (approval.Answer,
 		return answer, err
 	case "deny":
 		answer.Verdict = approval.DenyCall
+	case "answer":
+		answer.Verdict, answer.Answers = approval.AnswerAsk, in.Answers
 	default:
-		return answer, caller.BadRequest(errors.New(`answer is "once", "always" or "deny"`))
+		return answer, caller.BadRequest(errors.New(`answer is "once", "always", "deny" or "answer"`))
 	}
 	return answer, nil
 }

@@ -24,6 +24,9 @@ type Card struct {
 	CreatedAt int64      `json:"createdAt"`
 	ExpiresAt int64      `json:"expiresAt"`
 
+	// Ask is what the agent itself asks; nil means that it asks for permission.
+	Ask *Ask `json:"ask,omitempty"`
+
 	// Title says what the call would do: it follows "asks to". Parts are the texts to read before
 	// an answer. Wants are the values of the rules that no text shows.
 	Title string   `json:"title"`
@@ -37,6 +40,15 @@ type Card struct {
 	// Always are the rules that "always" adds, each a line of permissions.jsonc; empty means
 	// there is no "always".
 	Always []string `json:"always"`
+}
+
+// Ask is a question of an agent: its own words.
+type Ask struct {
+	Question []Piece  `json:"question"`
+	Options  []string `json:"options"` // none: the answer is a text
+	Multiple bool     `json:"multiple"`
+	Default  string   `json:"default"`
+	Note     string   `json:"note"` // of the page, for who answers
 }
 
 // Part is a text of a question. A diff has lines, another text has pieces.
@@ -54,6 +66,10 @@ func newCard(a *approval.Approval) Card {
 		CreatedAt: millis(a.CreatedAt), ExpiresAt: millis(a.ExpiresAt),
 		Title: v.Title, Parts: []Part{}, For: v.For, LeftOut: v.LeftOut,
 		Wants: append([]string{}, v.Wants...), Always: append([]string{}, v.Always...),
+	}
+	if a.Ask != nil {
+		c.Ask = &Ask{Options: append([]string{}, a.Ask.Options...), Multiple: a.Ask.Multiple, Default: v.Ask.Default, Note: question.Secrets}
+		c.Ask.Question, _ = visible(a.Ask.Question, len(a.Ask.Question))
 	}
 	for _, p := range a.Question.Parts {
 		part := Part{Name: p.Name, Form: p.Form}

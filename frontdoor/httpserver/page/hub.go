@@ -199,7 +199,7 @@ func (h *hub) apply(ctx context.Context, placed eventbus.Placed) error {
 		return err
 	}
 	switch ev.(type) {
-	case event.ToolApprovalRequired, event.ToolApprovalResolved:
+	case event.ToolApprovalRequired, event.ToolApprovalResolved, event.QuestionAsked, event.QuestionAnswered:
 		pending, err := h.sessions.Approvals.Pending(ctx)
 		if err != nil {
 			return err

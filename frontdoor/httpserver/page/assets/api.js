@@ -26,6 +26,7 @@ export const get = (path) => request('GET', path);
 export const post = (path, body) => request('POST', path, body);
 
 export const answerApproval = (approvalId, answer, feedback = '') => post('/page/approvals', { approvalId, answer, feedback });
+export const answerQuestion = (approvalId, answers) => post('/page/approvals', { approvalId, answer: 'answer', answers });
 export const stop = (id) => request('DELETE', `/v1/sessions/${encodeURIComponent(id)}`);
 export const send = (sessionId, message) => post('/v1/tasks/send', { sessionId, message });
 export const background = (sessionId) => post('/v1/tasks/background', { sessionId });

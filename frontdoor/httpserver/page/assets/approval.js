@@ -4,6 +4,7 @@ import { difference, h, pieces, setText } from './dom.js';
 import { answerApproval, may } from './api.js';
 import { live } from './live.js';
 import { age } from './format.js';
+import { questionCard } from './question.js';
 
 // settle is how long a card takes no answer: it may have come under the pointer.
 const settle = 500;
@@ -17,9 +18,19 @@ const questions = {
 };
 
 // asks says in a few words what a card is about.
-export const asks = (card) => `asks to ${card.title}`;
+export const asks = (card) => (card.ask ? 'asks a question' : `asks to ${card.title}`);
+
+// path links the sessions from the root down to the one that asks.
+function path(card) {
+  const names = card.path.map((hop) => {
+    const row = live.rows.get(hop.sessionId);
+    return h('a', { href: `/sessions/${hop.sessionId}` }, hop.agentType || row?.label || 'caller');
+  });
+  return names.flatMap((a, i) => (i ? [' › ', a] : [a]));
+}
 
 export function approvalCard(card) {
+  if (card.ask) return questionCard(card, path(card));
   const question = questions[card.tool];
   const status = h('p', { class: 'status', role: 'status' });
   const reason = h('input', { type: 'text', name: 'reason', placeholder: question?.why ?? 'Why not? The model reads it. (Enter sends)', 'aria-label': 'Reason, which the model reads', autocomplete: 'off' });
@@ -52,11 +63,7 @@ export function approvalCard(card) {
     give('deny', reason.value.trim());
   });
 
-  const names = card.path.map((hop) => {
-    const row = live.rows.get(hop.sessionId);
-    return h('a', { href: `/sessions/${hop.sessionId}` }, hop.agentType || row?.label || 'caller');
-  });
-  const crumbs = names.flatMap((a, i) => (i ? [' › ', a] : [a]));
+  const crumbs = path(card);
   const expires = h('span', { class: 'expires' });
   const el = h('article', { class: 'card approval', tabIndex: 0, 'aria-label': `${card.agent || 'A caller'} ${asks(card)}` },
     h('header', {}, h('span', { class: 'who' }, crumbs), ` ${asks(card)} `, h('code', {}, card.tool), h('span', { class: 'grow' }), expires),

@@ -51,10 +51,13 @@ func New(a *approval.Approval, f hosts.Form, again bool) *mcp.ElicitParams {
 // Link sends the user to an approval on the page at an address. It lets nobody in: the
 // page wants its user to have logged in.
 func Link(a *approval.Approval, page string) *mcp.ElicitParams {
-	call := question.New(a, question.Form).OneLine()
+	call, do := question.New(a, question.Form).OneLine(), "Allow or deny it"
+	if a.Ask != nil {
+		call, do = call+" "+a.Ask.Summary(), "Answer it"
+	}
 	return &mcp.ElicitParams{
 		Mode:          "url",
-		Message:       call + "\nAllow or deny it on the page. 'worker page' prints a link that logs a browser in.",
+		Message:       call + "\n" + do + " on the page. 'worker page' prints a link that logs a browser in.",
 		URL:           page + "/sessions/" + url.PathEscape(a.SessionID),
 		ElicitationID: a.ID,
 	}
@@ -63,6 +66,10 @@ func Link(a *approval.Approval, page string) *mcp.ElicitParams {
 // Read puts what a form was filled in with into an answer. A decision that the form did
 // not offer is an error.
 func Read(answer *approval.Answer, a *approval.Approval, f hosts.Form, content map[string]any) error {
+	if a.Ask != nil {
+		answer.Verdict, answer.Answers = approval.AnswerAsk, answersOf(a.Ask, content)
+		return a.Check(*answer)
+	}
 	decision, _ := content["decision"].(string)
 	if !slices.Contains(textOf(a, f).choices, decision) {
 		return fmt.Errorf("the host has sent the form back with the decision %q, which it does not offer", termtext.OneLine(decision, 60))
