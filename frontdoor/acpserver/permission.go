@@ -15,19 +15,27 @@ import (
 // answerTime bounds the storing of an answer.
 const answerTime = 10 * time.Second
 
-// ask puts a call that waits to the client's user, until it is answered. That of a
-// subagent is shown to the client first, which knows nothing of it.
-func (v *renderer) ask(path event.Path, ev event.ToolApprovalRequired) {
-	id, dir, child := callID(path, ev.ToolCallID), v.opts.Root, len(path) > 1
-	if child {
-		dir = v.dirOf(ev.SessionID)
+// withdraw ends what the client's user is asked about an approval.
+func (v *renderer) withdraw(approvalID string) {
+	if withdraw := v.questions[approvalID]; withdraw != nil {
+		withdraw()
+		delete(v.questions, approvalID)
 	}
-	a, err := v.opts.Sessions.Approvals.Get(v.ctx, ev.ApprovalID)
+}
+
+// ask puts a call, or a question, that waits to the client's user, until it is answered. That of
+// a subagent is shown to the client first, which knows nothing of it.
+func (v *renderer) ask(path event.Path, approvalID, toolCallID string) {
+	id, dir, child := callID(path, toolCallID), v.opts.Root, len(path) > 1
+	if child {
+		dir = v.dirOf(path[len(path)-1].SessionID)
+	}
+	a, err := v.opts.Sessions.Approvals.Get(v.ctx, approvalID)
 	switch {
 	case err != nil:
-		v.cannotAsk(id, ev.ApprovalID, err)
+		v.cannotAsk(id, approvalID, err)
 		return
-	case !a.Pending():
+	case !a.Pending() || v.questions[approvalID] != nil:
 		return
 	}
 	request := questionOf(a, dir)
@@ -44,38 +52,42 @@ func (v *renderer) ask(path event.Path, ev event.ToolApprovalRequired) {
 		})))
 		return
 	}
-	ctx, withdraw := context.WithDeadline(v.ctx, ev.ExpiresAt)
-	v.questions[ev.ApprovalID] = withdraw
+	ctx, withdraw := context.WithDeadline(v.ctx, a.ExpiresAt)
+	v.questions[approvalID] = withdraw
 	v.below.Go(func() {
 		defer withdraw()
-		err := v.question(ctx, request, ev.ApprovalID)
+		err := v.question(ctx, request, a)
 		if err == nil || ctx.Err() != nil || errors.As(err, new(*approval.AnsweredError)) {
 			return
 		}
-		v.cannotAsk(id, ev.ApprovalID, err)
+		v.cannotAsk(id, approvalID, err)
 	})
 }
 
 // cannotAsk says who else can answer.
 func (v *renderer) cannotAsk(id, approvalID string, err error) {
 	v.log.Warn("the editor's user was not asked: 'worker approvals' can answer", "approval", approvalID, "err", err)
+	command := "approve " + approvalID
+	if approval.IsQuestion(approvalID) {
+		command = "answer " + approvalID + " ANSWER"
+	}
 	v.update(v.id, acp.UpdateToolCall(acp.ToolCallId(id), acp.WithUpdateContent([]acp.ToolCallContent{
-		block(fmt.Sprintf("It waits for an answer, which this editor can't give: `worker approvals approve %s`, or `deny`.", approvalID)),
+		block(fmt.Sprintf("It waits for an answer, which this editor can't give: `worker approvals %s`, or `deny`.", command)),
 	})))
 }
 
 // question asks the client, and stores what it answers. An error means that the client
 // can't be asked.
-func (v *renderer) question(ctx context.Context, request acp.RequestPermissionRequest, approvalID string) error {
+func (v *renderer) question(ctx context.Context, request acp.RequestPermissionRequest, a *approval.Approval) error {
 	response, err := acp.SendRequest[acp.RequestPermissionResponse](v.peer, ctx, acp.ClientMethodSessionRequestPermission, request)
 	if err != nil {
 		return err
 	}
-	answer := answerOf(response.Outcome, request.Options)
+	answer := answerOf(response.Outcome, request.Options, a.Ask)
 	answer.By = v.by()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerTime)
 	defer cancel()
-	_, err = v.opts.Sessions.Approvals.Answer(ctx, approvalID, answer)
+	_, err = v.opts.Sessions.Approvals.Answer(ctx, a.ID, answer)
 	return err
 }
 

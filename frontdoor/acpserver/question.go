@@ -21,14 +21,18 @@ const (
 	rejectOnce  = "reject_once"
 )
 
-// answerOf is what an outcome means: what was not offered, and no choice, deny the call.
-func answerOf(outcome acp.RequestPermissionOutcome, offered []acp.PermissionOption) approval.Answer {
+// answerOf is what an outcome means: what was not offered, and no choice, deny the call. ask is
+// what the agent itself asks; nil means that it asks for permission.
+func answerOf(outcome acp.RequestPermissionOutcome, offered []acp.PermissionOption, ask *event.Ask) approval.Answer {
 	if outcome.Selected == nil {
 		return approval.Answer{Feedback: "the question was dismissed."}
 	}
 	for _, o := range offered {
 		if o.OptionId != outcome.Selected.OptionId {
 			continue
+		}
+		if answer, ok := answerTo(ask, o.OptionId); ok {
+			return answer
 		}
 		switch o.OptionId {
 		case allowOnce:
@@ -46,6 +50,9 @@ func answerOf(outcome acp.RequestPermissionOutcome, offered []acp.PermissionOpti
 // call, or a rule, only if all of it is shown.
 func questionOf(a *approval.Approval, dir string) acp.RequestPermissionRequest {
 	v := question.New(a, question.Editor)
+	if a.Ask != nil {
+		return ofAgent(a, v)
+	}
 	title := v.Headline()
 	options := []acp.PermissionOption{}
 	if v.LeftOut == "" {

@@ -51,12 +51,13 @@ func (v *renderer) show(d eventbus.Delivery) {
 	child := len(e.Path) > 1
 	switch ev := e.Event.(type) {
 	case event.ToolApprovalRequired:
-		v.ask(e.Path, ev)
+		v.ask(e.Path, ev.ApprovalID, ev.ToolCallID)
 	case event.ToolApprovalResolved:
-		if withdraw := v.questions[ev.ApprovalID]; withdraw != nil {
-			withdraw()
-			delete(v.questions, ev.ApprovalID)
-		}
+		v.withdraw(ev.ApprovalID)
+	case event.QuestionAsked:
+		v.ask(e.Path, ev.QuestionID, ev.ToolCallID)
+	case event.QuestionAnswered:
+		v.withdraw(ev.QuestionID)
 	case event.AgentChanged:
 		if !child {
 			v.become(ev.Agent)

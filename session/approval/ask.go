@@ -16,10 +16,13 @@ const MaxAnswer = 32 << 10
 // QuestionPrefix begins the ids of questions that agents ask.
 const QuestionPrefix = "qst"
 
+// IsQuestion reports whether an id is that of a question that an agent asks.
+func IsQuestion(id string) bool { return strings.HasPrefix(id, QuestionPrefix+"_") }
+
 // Gone returns what is known of an approval, or of a question, that is not kept any more.
 func Gone(id string) *Approval {
 	a := &Approval{ID: id}
-	if strings.HasPrefix(id, QuestionPrefix+"_") {
+	if IsQuestion(id) {
 		a.Ask = &event.Ask{}
 	}
 	return a

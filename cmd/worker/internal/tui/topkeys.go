@@ -214,8 +214,7 @@ func (m *Top) confirm(key string) tea.Cmd {
 func (m *Top) approve(key string) tea.Cmd {
 	answer := approval.Answer{Verdict: approval.ApproveOnce}
 	if m.ask.Ask != nil {
-		m.question(key)
-		return nil
+		return m.question(key)
 	}
 	switch {
 	case (key == keyOnce || key == keyAlways) && !m.pager.seen:
@@ -235,19 +234,20 @@ func (m *Top) approve(key string) tea.Cmd {
 }
 
 // question is a key where a question of an agent is shown.
-func (m *Top) question(key string) {
+func (m *Top) question(key string) tea.Cmd {
 	switch {
 	case key == "enter" && !m.pager.seen:
 		m.note = "read all of it first: ↓, pgdown"
 	case key == "enter":
 		m.mode, m.note = answering, ""
-		m.typeIn("answer: ")
+		return m.typeIn("answer: ")
 	case key == keyDeny:
 		m.mode, m.note = denying, ""
-		m.typeIn("no answer, because: ")
+		return m.typeIn("no answer, because: ")
 	default:
 		m.pager.key(key, m.body())
 	}
+	return nil
 }
 
 // replied answers the question that is shown by a line that was typed.
