@@ -49,6 +49,10 @@ type Options struct {
 	// KnownModel reports whether a file may name this model or alias; nil means any.
 	KnownModel func(name string) bool
 
+	// KnownSkill reports whether there is a skill of this name, in small letters; nil
+	// means any.
+	KnownSkill func(name string) bool
+
 	// Tools names the tools that there are, which the built-in agents tell of;
 	// nil means not known, and nothing is said of them.
 	Tools []string
@@ -106,5 +110,5 @@ func (opts *Options) folders() scan.Options {
 
 // files is the part of opts about what a file means.
 func (opts *Options) files() definition.Options {
-	return definition.Options{Home: opts.Home, Nesting: opts.Nesting, MaxSteps: opts.MaxSteps, KnownModel: opts.KnownModel}
+	return definition.Options{Home: opts.Home, Nesting: opts.Nesting, MaxSteps: opts.MaxSteps, KnownModel: opts.KnownModel, KnownSkill: opts.KnownSkill}
 }

@@ -26,6 +26,8 @@ const (
 	keptShare  = 30 // the last steps that are kept take this share at most
 	askedShare = 50 // so does what the summarising model reads
 	saidShare  = 10 // and so does the summary
+
+	lastingShare = 20 // what was loaded and stays takes this share at most
 )
 
 // bytesPerToken is about how many bytes a token has.
@@ -98,8 +100,10 @@ func (t *turn) compact(ctx context.Context, atOnce bool) (bool, error) {
 		summary = "There is no summary. What was called:\n" + conversation.Calls(older)
 	}
 	summary = termtext.CutBytes(strings.TrimSpace(summary), max(conversation.MaxText, share(saidShare)))
-	fromTask, fromKept := s.talk.Compact(compactedIntro+summary, kept)
-	s.log.Append(log.CompactedEntry(record.NewID("msg"), compactedIntro+summary, fromTask, fromKept))
+	lasting := conversation.KeepLasting(conversation.Lasting(older, s.calls.Tools.Lasts), share(lastingShare))
+	text := lasting + compactedIntro + summary
+	fromTask, fromKept := s.talk.Compact(text, kept)
+	s.log.Append(log.CompactedEntry(record.NewID("msg"), text, fromTask, fromKept))
 	s.log.Publish(event.ContextCompacted{Summary: summary})
 	return true, s.log.Err()
 }

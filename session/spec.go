@@ -2,6 +2,8 @@ package session
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -191,6 +193,49 @@ func (spec *Spec) rulesets() (agents []*permission.Ruleset, own int) {
 		own++
 	}
 	return agents, own
+}
+
+// Ruling is what the rules that hold for a session say before it is opened.
+type Ruling struct {
+	layers  *gate.Layers
+	allowed []string // nil means all
+}
+
+// Ruling returns what the rules say of the session of a spec.
+func (m *Manager) Ruling(spec *Spec) (*Ruling, error) {
+	var rules gate.Rules
+	rules.Set(spec.rulesets())
+	approver := spec.Approver
+	if approver == nil {
+		approver = m.p.calls.Approver
+	}
+	who := permission.Who{Agent: spec.Agent, Unattended: m.p.calls.Alone && !gate.Asks(approver)}
+	layers, err := m.p.calls.Policy.Layers(&rules, who, spec.ID, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &Ruling{layers, spec.allowedTools()}, nil
+}
+
+// Has reports whether the session may have the tool of a name.
+func (r *Ruling) Has(name string) bool { return r.allowed == nil || slices.Contains(r.allowed, name) }
+
+// Denied returns why a call that wants these values is denied, whoever is asked; nil means it
+// is not.
+func (r *Ruling) Denied(values ...permission.Value) error {
+	if d := r.layers.Decide(values); d.Action == permission.Deny {
+		return errors.New(r.layers.Reason(d))
+	}
+	return nil
+}
+
+// Forbidden returns why what needs no call is forbidden all the same: see
+// [permission.Layers.Forbids].
+func (r *Ruling) Forbidden(values ...permission.Value) error {
+	if rule := r.layers.Forbids(values); rule != nil {
+		return fmt.Errorf("denied by the rule %v (%s)", *rule, rule.Source)
+	}
+	return nil
 }
 
 // callersModel is the model of the parent; nil means there is none.

@@ -41,6 +41,14 @@ func (s *Session) Become(spec Spec) error {
 	return s.log.Set(func(r *record.Record) { r.Agent, r.Model = spec.Agent, m.Name() })
 }
 
+// Given reports whether the conversation of a session that runs here has a lasting text that
+// begins with opening: see [conversation.Conversation.Given]. A tool of the session calls it
+// while its call runs.
+func (m *Manager) Given(sessionID, callID, opening string) bool {
+	s, ok := m.Live(sessionID)
+	return ok && s.talk.Given(callID, opening, s.calls.Tools.Lasts)
+}
+
 // AllTurns is the number of turns of a whole conversation.
 const AllTurns = conversation.AllTurns
 

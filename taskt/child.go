@@ -74,6 +74,7 @@ func (c *child) spec(ctx context.Context) (session.ChildSpec, error) {
 	if *spec, err = s.plans.spec(def, len(c.parent.Path())); err != nil {
 		return child, err
 	}
+	spec.Parent = c.parent
 	spec.Background, spec.Detached = c.req.background(), c.req.detached()
 	c.req.apply(def, spec.Background, s.limits, spec)
 	spec.Router = s.router
@@ -89,7 +90,7 @@ func (c *child) spec(ctx context.Context) (session.ChildSpec, error) {
 		return child, err
 	}
 	spec.Budget = s.budgets.meter(def, c.parent, limits, carried)
-	for _, step := range []func(context.Context, *session.ChildSpec) error{c.settle, c.narrow, c.reside, c.fork} {
+	for _, step := range []func(context.Context, *session.ChildSpec) error{c.settle, c.narrow, c.equip, c.reside, c.fork} {
 		if err := step(ctx, &child); err != nil {
 			return child, err
 		}
@@ -100,7 +101,7 @@ func (c *child) spec(ctx context.Context) (session.ChildSpec, error) {
 	}
 	spec.Nested = !def.Inspectable
 	spec.Cleanup = c.req.cleanup() && (c.from == nil || c.from.claimed != nil)
-	spec.Parent, spec.Description = c.parent, in.Description
+	spec.Description = in.Description
 	return child, nil
 }
 
@@ -195,6 +196,15 @@ func (c *child) narrow(_ context.Context, spec *session.ChildSpec) error {
 		return err
 	}
 	return c.restrict(spec, rules)
+}
+
+// equip gives the child its skills.
+func (c *child) equip(_ context.Context, spec *session.ChildSpec) error {
+	s, path := c.service, c.parent.Path()
+	if spec.ID != "" {
+		path = path.Child(spec.ID, c.req.Def.Name)
+	}
+	return s.plans.equip(c.req.Def, &spec.Spec, s.dirs.Of(path))
 }
 
 // root is the top folder of the files of the session to open.

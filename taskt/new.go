@@ -43,6 +43,7 @@ func New(opts Options) (*Service, error) {
 		agents: opts.Agents, root: opts.Root, shell: opts.Shell, text: instructions.NewReader(opts.Root, log), rules: opts.Rules, limits: limits, log: log,
 		models: opts.AgentModels, efforts: opts.AgentEfforts,
 		tools: slices.Clone(opts.Tools), servers: opts.Servers, withTask: s.withTask, planExit: s.planExit,
+		skills: opts.Skills, sessions: opts.Sessions,
 	}
 	if opts.Memory != "" {
 		s.plans.memory = memory.New(opts.Memory, opts.Logger)

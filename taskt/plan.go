@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/agentdefs/skills"
 	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
@@ -19,6 +20,7 @@ import (
 	"github.com/agentworker/worker/taskt/instructions"
 	"github.com/agentworker/worker/taskt/memory"
 	"github.com/agentworker/worker/taskt/offer"
+	"github.com/agentworker/worker/taskt/skilltool"
 	"github.com/agentworker/worker/taskt/workdir"
 	"github.com/agentworker/worker/tool"
 )
@@ -30,6 +32,7 @@ type planner struct {
 	shell  string               // the path of the shell that runs commands
 	text   *instructions.Reader // of the workspace
 	memory *memory.Memory       // nil means there is none
+	skills *skills.Library      // nil means there are none
 	rules  []permission.Rule    // at the end of every agent's own
 	limits Limits
 	log    *slog.Logger
@@ -41,6 +44,8 @@ type planner struct {
 	withTask func(tools []tool.Tool, by offer.Caller) []tool.Tool // adds the tools for subagents
 	planExit func(def *agentdefs.Definition) tool.Tool            // for agents that may become another one
 
+	sessions *session.Manager
+
 	mu       sync.Mutex
 	snapshot *agentdefs.Snapshot // of plans
 	plans    map[planKey]*plan
@@ -51,6 +56,7 @@ type planner struct {
 type plan struct {
 	text   *instructions.Text
 	memory *memory.Text
+	skills *skills.Set
 	today  string
 	spec   session.Spec
 }
@@ -64,7 +70,7 @@ type planKey struct {
 // spec returns the session in which an agent runs at a depth. It is made once for each agent
 // of a snapshot, whose sessions share all that does not change.
 func (p *planner) spec(def *agentdefs.Definition, depth int) (session.Spec, error) {
-	snapshot, key, text, remembered := p.agents.Snapshot(), planKey{def, depth}, p.text.Current(), p.remembered(def)
+	snapshot, key, text, remembered, skills := p.agents.Snapshot(), planKey{def, depth}, p.text.Current(), p.remembered(def), p.skills.Current()
 	p.mu.Lock()
 	if p.snapshot != snapshot {
 		p.snapshot, p.plans = snapshot, make(map[planKey]*plan)
@@ -73,14 +79,14 @@ func (p *planner) spec(def *agentdefs.Definition, depth int) (session.Spec, erro
 	p.mu.Unlock()
 	now := time.Now()
 	today := now.Format(time.DateOnly)
-	if made != nil && made.text == text && made.memory == remembered && made.today == today {
+	if made != nil && made.text == text && made.memory == remembered && made.skills == skills && made.today == today {
 		return made.spec, nil
 	}
 	spec, err := p.newSpec(def, Setting{Root: p.root, Child: depth > 0, Text: text, Memory: remembered, Shell: p.shell, Today: now}, depth)
 	if served, ok := snapshot.Agent(def.Name); err == nil && ok && served == def { // no other caller has another definition
 		p.mu.Lock()
 		if p.snapshot == snapshot {
-			p.plans[key] = &plan{text, remembered, today, spec}
+			p.plans[key] = &plan{text, remembered, skills, today, spec}
 		}
 		p.mu.Unlock()
 	}
@@ -96,7 +102,7 @@ func (p *planner) newSpec(def *agentdefs.Definition, at Setting, depth int) (ses
 	if err != nil {
 		return session.Spec{}, err
 	}
-	tools, err := p.toolSet(def, p.tools, p.servers)
+	tools, err := p.toolSet(def, p.tools, p.servers, p.root)
 	if err != nil {
 		return session.Spec{}, err
 	}
@@ -161,9 +167,10 @@ func (p *planner) remembered(def *agentdefs.Definition) *memory.Text {
 	return p.memory.Current()
 }
 
-// toolSet returns the tools of an agent's sessions, of which some are given.
-func (p *planner) toolSet(def *agentdefs.Definition, tools []tool.Tool, servers workdir.Servers) (*gate.ToolSet, error) {
-	all := p.withTask(tools, offer.CallerOf(def))
+// toolSet returns the tools of an agent's sessions in a folder, of which some are given. The one
+// for skills has all of them until [planner.equip].
+func (p *planner) toolSet(def *agentdefs.Definition, tools []tool.Tool, servers workdir.Servers, root string) (*gate.ToolSet, error) {
+	all := append(p.withTask(tools, offer.CallerOf(def)), p.skillTool(p.skills.At(root).Current().ForModels(), nil, permission.Workspace{Root: root}))
 	if p.memory != nil && def.Memory {
 		all = append(all, p.memory.Tool())
 	}
@@ -183,8 +190,39 @@ func (p *planner) moveTo(at *workdir.Dir, def *agentdefs.Definition, spec *sessi
 		Root: at.Paths.Root, Dir: at.Folder, Child: true, Text: instructions.NewReader(at.Paths.Root, p.log).Current(),
 		Memory: p.remembered(def), Shell: p.shell, Today: time.Now(),
 	})
-	spec.ToolSet, err = p.toolSet(def, at.Tools, at.Servers)
+	spec.ToolSet, err = p.toolSet(def, at.Tools, at.Servers, at.Paths.Root)
 	return err
+}
+
+// equip gives the session of a spec its skills: those that its rules let it have, and no others.
+// The spec is complete otherwise. at is where it works; nil means the workspace.
+func (p *planner) equip(def *agentdefs.Definition, spec *session.Spec, at *workdir.Dir) error {
+	paths := permission.Workspace{Root: p.root, Home: p.skills.Home()}
+	if at != nil {
+		paths = at.Paths
+	}
+	set := p.skills.At(paths.Root).Current()
+	if len(set.All())+len(def.Skills) == 0 {
+		return nil
+	}
+	rules, err := p.sessions.Ruling(spec)
+	if err != nil {
+		return err
+	}
+	o := skilltool.Choose(set, def.Skills, paths, rules)
+	if text := o.Warning(); text != "" {
+		spec.Warnings = append(slices.Clip(spec.Warnings), text)
+	}
+	spec.System += o.Section()
+	spec.ToolSet = spec.ToolSet.Replaced(p.skillTool(o.Usable, o.Preloaded, paths))
+	return nil
+}
+
+// skillTool returns the tool by which sessions load skills.
+func (p *planner) skillTool(usable, loaded []*skills.Skill, paths permission.Workspace) tool.Tool {
+	return skilltool.New(usable, loaded, paths, func(call *tool.Call, opening string) bool {
+		return p.sessions.Given(call.SessionID, call.ID, opening)
+	})
 }
 
 // AgentRules returns the ruleset of an agent's session at a depth: the agent's own rules, then

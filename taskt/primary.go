@@ -88,6 +88,9 @@ func (s *Service) OpenConversation(ctx context.Context, def *agentdefs.Definitio
 	}
 	spec.Description, spec.Lasting, spec.AskedBy = c.Description, c.Lasting, c.AskedBy
 	spec.Budget = s.budgets.meter(def, nil, Budget{}, nil)
+	if err := s.plans.equip(def, &spec, nil); err != nil {
+		return nil, err
+	}
 	return s.sessions.Open(ctx, spec)
 }
 

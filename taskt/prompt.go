@@ -27,6 +27,8 @@ type Setting struct {
 
 // SystemPrompt returns the system prompt of an agent, which depends on nothing but the arguments.
 //
+// A session's prompt ends with its skills, which depend on its rules.
+//
 // It has, in this order: the rules for every agent and for children, the form of the output, the
 // workspace's instructions, the memory, the agent's own prompt, and the environment. That comes
 // last, so that providers' prompt caches keep what is before it.

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/agentdefs/skills"
 	"github.com/agentworker/worker/model/price"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
@@ -55,6 +56,9 @@ type Options struct {
 	// Memory is the file that agents with a memory read and add to: see package memory. Empty
 	// means none has one.
 	Memory string
+
+	// Skills are those of the workspace and of the user; nil means there are none.
+	Skills *skills.Library
 
 	// AgentModels are the models of agents whose files and calls name none, by the agents'
 	// names in lower case.

@@ -66,6 +66,10 @@ func (s *Service) become(of *session.Session, to *agentdefs.Definition) error {
 		c.req.apply(to, of.Record().Background, s.limits, &spec)
 		in = &c.req.in
 	}
+	spec.Parent = of.Parent()
+	if err := s.plans.equip(to, &spec, s.dirs.Of(of.Path())); err != nil {
+		return err
+	}
 	spec.Terms = newTerms(spec.Rules, in)
 	return of.Become(spec)
 }

@@ -73,7 +73,7 @@ func TestCatalog(t *testing.T) {
 		}
 	}
 	for _, row := range toolcatalog.All {
-		if !row.Own && !row.Reserved && row.Name != toolcatalog.Task && p.tools[row.Name] == nil {
+		if !row.Own && !row.Reserved && row.Name != toolcatalog.Task && row.Name != toolcatalog.Skill && p.tools[row.Name] == nil {
 			t.Errorf("%s has a row, and is not built in", row.Name)
 		}
 	}

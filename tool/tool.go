@@ -91,6 +91,10 @@ type Spec struct {
 	// it.
 	Notes bool
 
+	// Lasting says that the results of calls stay in the conversation when that is compacted.
+	// They are framed as [conversation.Lasting] has it.
+	Lasting bool
+
 	// TellsChanges says that [Result.Change] has all that a call changes.
 	TellsChanges bool
 }

@@ -59,10 +59,12 @@ var mayImport = map[string][]string{
 		"agentdefs/internal/access", "agentdefs/internal/definition", "agentdefs/internal/diag", "agentdefs/internal/dialect",
 		"agentdefs/internal/scan", "agentdefs/internal/spelling", "agentdefs/internal/watch", "permission", "permission/glob",
 	},
+	"agentdefs/skills": {"agentdefs/internal/agentfile", "agentdefs/internal/definition", "agentdefs/internal/diag", "agentdefs/internal/spelling"}, // beside agents: who loads those needs none
+
 	"tool/mcpclient": {"permission", "sandbox", "tool", "internal/mcpconfig"}, // MCP servers as tools
 	"tool":           {"permission", "permission/shell", "sandbox", "internal/worktree"},
 	"session":        {"session/audit", "session/conversation", "session/gate", "session/inbox", "session/journal", "session/lease", "session/lifetime", "session/masking", "session/models", "session/notes", "session/requests", "session/store", "session/toolcall", "eventbus", "eventbus/event", "permission", "permission/shell", "policy", "model", "tool"},
-	"taskt":          {"agentdefs", "session", "session/gate", "session/masking", "session/store", "eventbus", "eventbus/event", "model", "tool", "permission", "taskt/budget", "taskt/control", "taskt/input", "taskt/instructions", "taskt/memory", "taskt/offer", "taskt/planexit", "taskt/report", "taskt/slots", "taskt/workdir", "internal/spendlimit"},
+	"taskt":          {"agentdefs", "agentdefs/skills", "session", "session/gate", "session/masking", "session/store", "eventbus", "eventbus/event", "model", "tool", "permission", "taskt/budget", "taskt/control", "taskt/input", "taskt/instructions", "taskt/memory", "taskt/offer", "taskt/planexit", "taskt/report", "taskt/skilltool", "taskt/slots", "taskt/workdir", "internal/spendlimit"},
 	"frontdoor":      {"taskt", "taskt/control", "taskt/input", "taskt/offer", "taskt/slots", "taskt/upkeep", "session", "session/live", "session/store", "eventbus", "eventbus/event", "frontdoor/mcpserver/internal/exttask", "frontdoor/mcpserver/internal/mcphttp", "frontdoor/mcpserver/internal/transport"},
 
 	"frontdoor/acpserver": {"taskt", "taskt/conversation", "session", "session/gate", "session/live", "session/store", "eventbus", "eventbus/event", "model", "frontdoor"}, // conversations with editors
@@ -109,6 +111,7 @@ var mayImport = map[string][]string{
 	"taskt/memory":       {"permission", "tool"},
 	"taskt/planexit":     {"permission", "tool"},
 	"taskt/route":        {"session"},
+	"taskt/skilltool":    {"agentdefs/skills", "session/conversation", "permission", "tool"},
 	"taskt/slots":        nil,
 	"taskt/input":        {"agentdefs", "session/conversation", "tool", "internal/spendlimit"},
 	"taskt/offer":        {"agentdefs", "tool", "taskt/input"},

@@ -25,20 +25,14 @@ func Read(path string, most int64) ([]byte, error) {
 
 // Open opens a regular file to read it.
 func Open(path string) (*os.File, error) {
-	regular := func(info os.FileInfo, err error) error {
-		if err == nil && !info.Mode().IsRegular() {
-			err = fmt.Errorf("%s is not a regular file", path)
-		}
-		return err
-	}
-	if err := regular(os.Stat(path)); err != nil { // opening some devices does something
+	if err := regular(path)(os.Stat(path)); err != nil { // opening some devices does something
 		return nil, err
 	}
 	f, err := os.OpenFile(path, os.O_RDONLY|nonBlocking, 0) // it may be a pipe by now
 	if err != nil {
 		return nil, err
 	}
-	if err := regular(f.Stat()); err != nil {
+	if err := regular(path)(f.Stat()); err != nil {
 		f.Close()
 		return nil, err
 	}

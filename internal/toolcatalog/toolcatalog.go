@@ -28,6 +28,7 @@ const (
 	PlanExit  = "plan_exit"
 	Remember  = "remember"
 	AskUser   = "ask_user"
+	Skill     = "skill"
 )
 
 // Kind says what a call does, in the words of the Agent Client Protocol.
@@ -106,7 +107,7 @@ var All = []Tool{
 		Elsewhere: "websearch websearchtool google_web_search"},
 	{Name: Task, Group: "task", Kind: KindThink, Argument: "agentType", Default: "allow",
 		Elsewhere: "agent custom-agent runsubagent use_subagent"},
-	{Name: "skill", Kind: KindOther, Default: "ask", Own: true, Reserved: true},
+	{Name: Skill, Group: "skills", Kind: KindRead, Argument: "name", Default: "allow", Elsewhere: "activate_skill"},
 	{Name: Todo, Kind: KindOther, Own: true,
 		Elsewhere: "todowrite todoread todo_write todo_read todos todo_list write_todos checklist_write"},
 	{Name: Plan, Kind: KindOther, Own: true, Elsewhere: "update_plan"},

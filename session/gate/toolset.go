@@ -141,6 +141,23 @@ func (ts *ToolSet) Only(allowed []string) *ToolSet {
 	return some
 }
 
+// Replaced returns the set with a tool, instead of one of its name if there is one.
+func (ts *ToolSet) Replaced(t tool.Tool) *ToolSet {
+	name := t.Spec().Name
+	more := &ToolSet{byName: maps.Clone(ts.byName), names: slices.Clone(ts.names), source: ts.source, allowed: ts.allowed}
+	if more.byName[name] == nil {
+		more.names = append(more.names, name)
+	}
+	more.byName[name] = t
+	return more
+}
+
+// Lasts reports whether the results of the tool of a name stay in a conversation.
+func (ts *ToolSet) Lasts(name string) bool {
+	t := ts.byName[name]
+	return t != nil && t.Spec().Lasting
+}
+
 // CheckAllowed returns an error about the first name in allowed that is not that of a tool of
 // the set with rules of its own.
 func (ts *ToolSet) CheckAllowed(allowed []string) error {

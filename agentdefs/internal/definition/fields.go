@@ -106,6 +106,10 @@ type Definition struct {
 	// Memory says that the agent reads the memory of the workspace, and may add to it.
 	Memory bool
 
+	// Skills are the skills whose texts a run has from its start, by their names in small
+	// letters.
+	Skills []string
+
 	// Worktree says that each run works in a git worktree of its own.
 	Worktree bool
 
@@ -274,6 +278,9 @@ var fields = []*field{
 			}
 			d.Memory, _ = p.Bool(e)
 		}},
+	{agentfile.Field{ID: "skills", Spellings: []string{"skills"}},
+		"Skills whose texts the agent has from its start: their names.", textOrList, nil,
+		func(p *parser, d *Definition, e agentfile.Entry) { d.Skills = p.skills(e) }},
 	{agentfile.Field{ID: "output", Spellings: []string{"output"}},
 		"JSON Schema that the result must satisfy; it may not refer to itself.", mappingSchema, nil,
 		func(p *parser, d *Definition, e agentfile.Entry) { d.Output = p.output(e) }},
@@ -357,7 +364,7 @@ var fields = []*field{
 		}},
 	// Fields of other tools, without a meaning here.
 	{Field: agentfile.Field{ID: "known", Each: true, Spellings: []string{
-		"skills", "hooks", "initialPrompt",
+		"hooks", "initialPrompt",
 		"variant", "options", "target", "user-invocable", "handoffs", "argument-hint", "kind", "display_name",
 		"nickname_candidates", "approval_policy", "toolsSettings", "runConfig",
 	}}},

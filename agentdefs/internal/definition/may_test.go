@@ -32,7 +32,7 @@ func TestMay(t *testing.T) {
 		{`permission: {"*": {"*.md": allow}}`, "anything (*.md); else the workspace's rules"},
 		{`permission: {"*": deny, "*_file": allow}`, "read, write, edit"},
 		{`permission: {"*": deny, gh_issue: allow, "db_*": ask}`, "gh_issue; asks: db_*"},
-		{"tools: Read, WebSearch, Skill, mcp__github__create_issue", "read"},
+		{"tools: Read, WebSearch, Skill, mcp__github__create_issue", "read, skills"},
 		{"tools: Read, Grep, Glob, LS", "read, search"},
 		{"tools: Bash(git:*), Read", "read, shell (git *)"},
 		{"tools: '*'", "anything"},

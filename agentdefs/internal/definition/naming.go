@@ -73,6 +73,24 @@ func (p *parser) aliases(e agentfile.Entry) []string {
 	return out
 }
 
+// skills returns the names of the skills of an agent, each once.
+func (p *parser) skills(e agentfile.Entry) (out []string) {
+	for _, name := range p.Texts(e) {
+		name = strings.ToLower(strings.Join(strings.Fields(name), "-"))
+		if fault, fix := NameFault(name); fault != "" {
+			p.Report(diag.FieldType, e.Line, e.Column, fix, "%s: %q %s, and is ignored", e.Key, spelling.Short(name), fault)
+			continue
+		}
+		if slices.Contains(out, name) {
+			continue
+		}
+		if out = append(out, name); p.knownSkill != nil && !p.knownSkill(name) {
+			p.Report(diag.SkillUnknown, e.Line, e.Column, "add .agents/skills/NAME/SKILL.md, or remove the name", "there is no skill %q that a model may load; the agent runs without it", spelling.Short(name))
+		}
+	}
+	return out
+}
+
 // callers takes the agents that may call this one. What cannot be read exactly
 // refuses the file: it would open what its author closed.
 func (p *parser) callers(d *Definition, e agentfile.Entry) {

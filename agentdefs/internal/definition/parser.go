@@ -9,6 +9,7 @@ import (
 type parser struct {
 	*access.Reader
 	knownModel func(name string) bool
+	knownSkill func(name string) bool
 	maxSteps   int // of an agent whose file does not say
 
 	name, description agentfile.Entry
@@ -22,5 +23,6 @@ type Options struct {
 	Home       string                 // what "~/" and "$HOME/" mean in patterns
 	Nesting    bool                   // no "task: deny" is added
 	MaxSteps   int                    // of an agent whose file does not say; 0 means by its dialect
+	KnownSkill func(name string) bool // whether there is a skill of this name; nil means any
 	KnownModel func(name string) bool // whether a file may name this model or alias; nil means any
 }

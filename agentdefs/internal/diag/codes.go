@@ -42,6 +42,7 @@ const (
 	PermissionShadowed   = "permission-shadowed"
 	ModelUnknown         = "model-unknown"
 	ServerMissing        = "server-missing"
+	SkillUnknown         = "skill-unknown"
 	DirectoryShadowed    = "directory-shadowed"
 	SubfolderUnread      = "subfolder-unread"
 	AgentShadowsBuiltin  = "agent-shadows-builtin"
@@ -74,6 +75,7 @@ const (
 	BodyFromField      = "body-from-field"
 	AgentShadows       = "agent-shadows"
 	AgentDisabled      = "agent-disabled"
+	SkillShadowed      = "skill-shadowed"
 )
 
 // Code says what a diagnostic's code means, in Markdown of one line.
@@ -116,6 +118,7 @@ var codes = []Code{
 	{PermissionShadowed, Warning, "a rule never counts: one that comes later matches all that it does, and says something else", "write the wider rule first and the narrower one after it, or remove the rule"},
 	{ModelUnknown, Warning, "none of the models is known, or none has the key here that it needs; the caller's is used", "name a configured model, or `inherit`"},
 	{ServerMissing, Warning, "an MCP server that the file names, or whose tools it names, does not run here; only `worker agents lint` without a path reports it", "see the message: configure the server, or trust it"},
+	{SkillUnknown, Warning, "`skills` names a skill that is not here, or that no model may load; the agent runs without it", "add the folder with its SKILL.md, or remove the name"},
 	{DirectoryShadowed, Warning, "the folder is not read, because one before it exists, or the policy does not have it", "move its files there, or remove the other folder"},
 	{SubfolderUnread, Warning, "a subfolder of `.agents/agents` holds agent files; subfolders of it are not read", "move the files up"},
 	{AgentShadowsBuiltin, Warning, "the agent replaces a built-in one", "nothing if it is meant; else another name"},
@@ -148,6 +151,7 @@ var codes = []Code{
 	{BodyFromField, Information, "a field is used as the prompt", "write it below the frontmatter"},
 	{AgentShadows, Information, "the agent replaces one of a folder before it, or is refused and takes the other one of its name away", "correct the file, or give it another name"},
 	{AgentDisabled, Information, "the file switches its agent off", "remove `disable` to use it"},
+	{SkillShadowed, Information, "a skill of a folder before it has the same name", "rename one of them, or remove it"},
 }
 
 // severities holds the severity of each code.

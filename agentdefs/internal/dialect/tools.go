@@ -47,9 +47,9 @@ var counterparts = func() map[string]Counterpart {
 		{"read_file grep glob list_dir", "", "", "read-only"},
 		{"web_fetch web_search", "", "", "web"},
 		{strings.Join(toolcatalog.Rules, " "), "", "", "@builtin"},
-		{"", "", "", "skill sendmessage problems changes enterplanmode exitplanmode slashcommand " +
+		{"", "", "", "sendmessage problems changes enterplanmode exitplanmode slashcommand " +
 			"taskcreate taskget tasklist taskoutput taskstop taskupdate listmcpresourcestool readmcpresourcetool toolsearch lsp " +
-			"enterworktree exitworktree external_directory doom_loop save_memory activate_skill thinking knowledge"},
+			"enterworktree exitworktree external_directory doom_loop save_memory thinking knowledge"},
 	} {
 		c := Counterpart{strings.Fields(row.ours), strings.Fields(row.ours), row.only}
 		if row.denied != "" {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/agentdefs/skills"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/internal/workspace"
@@ -47,6 +48,7 @@ func (p *Program) AgentOptions(ws *workspace.Workspace) (*agentdefs.Options, err
 		From:       p.Settings.AgentsFrom,
 		ToolsHome:  ws.Home,
 		KnownModel: known,
+		KnownSkill: knownSkill(ws),
 		Tools:      toolcatalog.Names(func(t toolcatalog.Tool) bool { return !t.Own && !t.Reserved && t.Name != toolcatalog.Task }),
 		Logger:     p.Logger(),
 	}
@@ -59,6 +61,20 @@ func (p *Program) AgentOptions(ws *workspace.Workspace) (*agentdefs.Options, err
 		}
 	}
 	return opts, nil
+}
+
+// Skills returns the skills of a workspace and of its user.
+func Skills(p *Program, ws *workspace.Workspace) *skills.Library {
+	return skills.NewLibrary(ws.Root, ws.Home, p.Logger())
+}
+
+// knownSkill reports whether there is a skill of a name that a model may load.
+func knownSkill(ws *workspace.Workspace) func(name string) bool {
+	library := skills.NewLibrary(ws.Root, ws.Home, nil)
+	return func(name string) bool {
+		s := library.Current().Get(name)
+		return s != nil && !s.NoModel
+	}
 }
 
 // SharedAgents are the folders of agent files that serve other workspaces too.

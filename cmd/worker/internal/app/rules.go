@@ -7,10 +7,12 @@ import (
 	"strings"
 
 	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/agentdefs/skills"
 	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/internal/workspace"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/permission/glob"
+	"github.com/agentworker/worker/sandbox"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -62,7 +64,7 @@ func (p *Program) Shell() string { return cmp.Or(p.Settings.Shell, tool.DefaultS
 // ToolOptions say how the built-in tools work in a workspace: which of the
 // worker's own folders no command sees, and which none writes.
 func (p *Program) ToolOptions(ws *workspace.Workspace) *tool.Options {
-	folders := slices.Concat(agentdefs.Folders(), p.SharedAgents(ws))
+	folders := slices.Concat(agentdefs.Folders(), p.SharedAgents(ws), skills.WorkspaceFolders, skills.UserFolders(ws.Home))
 	return &tool.Options{
 		Shell:   p.Shell(),
 		Env:     p.withoutKeys(),
@@ -71,16 +73,27 @@ func (p *Program) ToolOptions(ws *workspace.Workspace) *tool.Options {
 		AgentFiles: tool.AgentFiles{
 			Folders: folders,
 			Change: func(file string, before, after []byte) string {
+				if slices.ContainsFunc(skills.WorkspaceFolders, func(dir string) bool { return strings.HasPrefix(file, dir+"/") }) {
+					return "it belongs to a skill, whose text agents follow"
+				}
 				return agentdefs.RightsChange(file, before, after, ws.Home)
 			},
 		},
 		Sandbox: tool.SandboxOptions{
 			Mode:      p.Settings.Sandbox.Mode,
-			Folders:   p.Settings.Sandbox.Folders,
+			Folders:   append(userSkills(ws), p.Settings.Sandbox.Folders...),
 			Protected: slices.Concat(folders, p.policyFiles(), []string{RepositoryFile(ws), filepath.Join(ws.Root, ".mcp.json")}),
 			Hidden:    slices.Concat([]string{ws.StateDir, ws.StateHome, ws.ConfigDir}, p.Settings.KeyFiles()),
 		},
 	}
+}
+
+// userSkills are the folders of the user's skills: commands may read them.
+func userSkills(ws *workspace.Workspace) (folders []sandbox.Folder) {
+	for _, dir := range skills.UserFolders(ws.Home) {
+		folders = append(folders, sandbox.Folder{Path: dir, Access: sandbox.Read})
+	}
+	return folders
 }
 
 // withoutKeys returns the environment without the variables that hold keys of agents,

@@ -216,6 +216,7 @@ func (a *Worker) openTasks() error {
 		Budget:       p.Settings.Budget,
 		Above:        p.above.budgets,
 		Memory:       filepath.Join(ws.StateDir, memory.FileName),
+		Skills:       Skills(p, ws),
 		AgentModels:  p.Settings.AgentModels,
 		AgentEfforts: p.Settings.AgentEfforts,
 		Router:       router,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/internal/workspace"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/tool"
@@ -56,9 +57,12 @@ func (e *evaluator) values(name string, args json.RawMessage) ([]permission.Valu
 		return nil, fmt.Errorf("%s: arguments: %w", name, err)
 	}
 	text := "*"
-	if name == "task" {
-		if err := json.Unmarshal(object["agentType"], &text); err != nil || text == "" {
-			return nil, fmt.Errorf("task: arguments: want agentType, the name of an agent")
+	for _, named := range []struct{ tool, argument, of string }{{toolcatalog.Task, "agentType", "an agent"}, {toolcatalog.Skill, "name", "a skill"}} {
+		if name != named.tool {
+			continue
+		}
+		if err := json.Unmarshal(object[named.argument], &text); err != nil || text == "" {
+			return nil, fmt.Errorf("%s: arguments: want %s, the name of %s", name, named.argument, named.of)
 		}
 	}
 	return []permission.Value{{Tool: name, Text: text}}, nil
