@@ -261,7 +261,7 @@ func TestLibrary(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := skills.NewLibrary(root, home, nil)
 		first := l.Current()
-		time.Sleep(2 * time.Second)
+		<-time.After(2 * time.Second)
 		if l.Current() != first || len(first.All()) != 1 {
 			t.Error("it was read again, though nothing has changed")
 		}
@@ -272,7 +272,7 @@ func TestLibrary(t *testing.T) {
 		} {
 			before := l.Current()
 			change()
-			time.Sleep(2 * time.Second)
+			<-time.After(2 * time.Second)
 			if l.Current() == before {
 				t.Errorf("%s: it was not read again", step)
 			}
@@ -284,7 +284,7 @@ func TestLibrary(t *testing.T) {
 		if err := os.RemoveAll(filepath.Join(root, ".claude")); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(2 * time.Second)
+		<-time.After(2 * time.Second)
 		if l.Current().Get("a") != nil {
 			t.Error("it is still there")
 		}
