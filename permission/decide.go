@@ -253,8 +253,11 @@ func (c *compiled) decision(v *Value, layer Layer) Decision {
 // means reports whether c, which matches v, speaks of it: see [Spelling] and
 // [Line].
 func (c *compiled) means(v *Value) bool {
-	if v.Kind == Line {
+	switch v.Kind {
+	case Line:
 		return c.line
+	case Reached:
+		return c.Action != Deny || !c.tool.MatchesAll()
 	}
 	return v.Kind != Spelling || c.Action != Deny || !c.pattern.MatchesAll()
 }

@@ -143,6 +143,10 @@ const (
 	// a rule that denies, and whose pattern has an operator of the shell in it, is
 	// about lines: "curl * | sh", ":(){ :|:& };:".
 	Line
+
+	// Reached is a host that a call reaches whose own values are judged apart from it, as the
+	// host of a URL. A rule that denies hosts counts; one that denies all tools does not.
+	Reached
 )
 
 // Certainty says whether the call will want the value.

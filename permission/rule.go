@@ -78,6 +78,7 @@ type compiled struct {
 	here          bool              // it begins with "./", as does the name of a program
 	line          bool              // it has an operator of the shell in it, so that no single command matches it
 	lower         func() *glob.Glob // pattern, for what is in lower case
+	origin        *glob.Glob        // the scheme and host of a pattern that allows URLs; nil means it names none
 }
 
 func compileRule(r Rule) (*compiled, error) {
@@ -99,6 +100,9 @@ func compileRule(r Rule) (*compiled, error) {
 	c.absolute = strings.HasPrefix(strings.TrimLeft(r.Pattern, "!"), "/")
 	c.here = strings.HasPrefix(r.Pattern, "./")
 	c.line = strings.ContainsAny(r.Pattern, ";&<>\n") || strings.Contains(r.Pattern, "| ") || strings.Contains(r.Pattern, " |") // "@(a|b)" is a group
+	if c.origin, err = originOf(r); err != nil {
+		return fail("pattern", err)
+	}
 	c.lower = sync.OnceValue(func() *glob.Glob { return foldGlob(norm.NFC.String(r.Pattern), pattern) })
 	return c, nil
 }
@@ -119,10 +123,39 @@ func (c *compiled) matches(v *Value) bool {
 	if c.here {
 		text = strings.TrimPrefix(text, "./")
 	}
+	if c.origin != nil && !c.origin.Match(origin(text)) {
+		return false
+	}
 	if v.Kind == Folded {
 		return c.lower().Match(text)
 	}
 	return c.pattern.Match(text)
+}
+
+// originOf returns the pattern of scheme and host in a rule that allows URLs, so that no star of
+// it goes on into the path: "https://*.example.com/*" is not about
+// "https://other.org/x.example.com/".
+func originOf(r Rule) (*glob.Glob, error) {
+	scheme, rest, ok := strings.Cut(r.Pattern, "://")
+	if !ok || r.Action != Allow || strings.Contains(scheme, "/") {
+		return nil, nil
+	}
+	host, _, _ := strings.Cut(rest, "/")
+	origin, err := glob.Compile(scheme + "://" + host)
+	if err != nil { // a group goes beyond the host
+		return nil, fmt.Errorf("the host of a URL has to stand by itself before the first slash: %w", err)
+	}
+	return origin, nil
+}
+
+// origin returns scheme and host of a URL.
+func origin(text string) string {
+	scheme, rest, ok := strings.Cut(text, "://")
+	if !ok {
+		return text
+	}
+	host, _, _ := strings.Cut(rest, "/")
+	return scheme + "://" + host
 }
 
 // mayMatch reports whether the rule might be about a value that begins with

@@ -25,7 +25,10 @@ func Internal(hostport string) bool {
 // internal reports whether an address is one of this machine or network. Those of
 // this machine are all that its interfaces have, also public ones.
 func internal(a netip.Addr) bool {
-	if !a.IsGlobalUnicast() || a.IsPrivate() || sharedAddresses.Contains(a) {
+	if !a.IsGlobalUnicast() || a.IsPrivate() || slices.ContainsFunc(special, func(p netip.Prefix) bool { return p.Contains(a) }) {
+		return true
+	}
+	if v4, ok := embedded(a); ok && internal(v4) {
 		return true
 	}
 	own, err := net.InterfaceAddrs()
@@ -35,7 +38,42 @@ func internal(a netip.Addr) bool {
 	})
 }
 
-var sharedAddresses = netip.MustParsePrefix("100.64.0.0/10") // of a provider's network
+// special are further addresses that no host of the internet has: RFC 6890 and the registries
+// that it names.
+var special = []netip.Prefix{
+	netip.MustParsePrefix("0.0.0.0/8"),
+	netip.MustParsePrefix("100.64.0.0/10"), // of a provider's network
+	netip.MustParsePrefix("192.0.0.0/24"),
+	netip.MustParsePrefix("198.18.0.0/15"),
+	netip.MustParsePrefix("240.0.0.0/4"),
+	netip.MustParsePrefix("fec0::/10"),
+}
+
+// embedded returns the IPv4 address to which a gateway translates an IPv6 address: NAT64 (RFC
+// 6052), 6to4 (RFC 3056), and the compatible form.
+func embedded(a netip.Addr) (v4 netip.Addr, ok bool) {
+	if !a.Is6() || a.Is4In6() {
+		return v4, false
+	}
+	b := a.As16()
+	switch {
+	case netip.MustParsePrefix("64:ff9b::/96").Contains(a), netip.MustParsePrefix("::/96").Contains(a):
+		return netip.AddrFrom4([4]byte(b[12:16])), true
+	case netip.MustParsePrefix("2002::/16").Contains(a):
+		return netip.AddrFrom4([4]byte(b[2:6])), true
+	}
+	return v4, false
+}
+
+// HostPort returns host:port in the form that rules see: a name in lower case without a dot
+// at its end, an address in its shortest form. An error says what is no host.
+func HostPort(hostport string) (string, error) {
+	host, port, err := splitHostPort(hostport)
+	if err != nil {
+		return "", err
+	}
+	return net.JoinHostPort(host, port), nil
+}
 
 // splitHostPort returns host and port in the form that rules see. A name is in lower
 // case without a dot at its end, an address in its shortest form, a port without zeros

@@ -76,7 +76,7 @@ func TestResolvedAddress(t *testing.T) {
 		return nil
 	}, nil)
 	defer p.close()
-	p.dial = func(_ context.Context, _, addr string) (net.Conn, error) {
+	p.dialer.dial = func(_ context.Context, _, addr string) (net.Conn, error) {
 		dialed <- addr
 		return nil, errors.New("nobody is there")
 	}
@@ -87,14 +87,14 @@ func TestResolvedAddress(t *testing.T) {
 		"10.0.0.1":                   "refused",
 		"198.51.100.7 203.0.113.254": "198.51.100.7:80",
 	} {
-		p.resolve = func(context.Context, string) ([]netip.Addr, error) {
+		p.dialer.Resolve = func(context.Context, string) ([]netip.Addr, error) {
 			var out []netip.Addr
 			for _, a := range strings.Fields(addrs) {
 				out = append(out, netip.MustParseAddr(a))
 			}
 			return out, nil
 		}
-		_, err := p.connect("allowed.example:80")
+		_, err := p.dialer.connect(t.Context(), "allowed.example:80")
 		got := "refused"
 		select {
 		case got = <-dialed:

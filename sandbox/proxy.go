@@ -21,29 +21,15 @@ import (
 // and SOCKS5 on one port.
 type proxy struct {
 	listener net.Listener
-	allow    NetworkFunc
 	ctx      context.Context
 	cancel   context.CancelFunc
 	wg       sync.WaitGroup
-	resolve  func(ctx context.Context, host string) ([]netip.Addr, error)
-	dial     dialFunc
+	dialer   Dialer
 }
-
-// dialFunc is [net.Dialer.DialContext].
-type dialFunc func(ctx context.Context, network, addr string) (net.Conn, error)
 
 // serveProxy starts a proxy. dial, if it is not nil, is told names as they are.
 func serveProxy(l net.Listener, allow NetworkFunc, dial dialFunc) *proxy {
-	dialer := &net.Dialer{Timeout: 30 * time.Second}
-	p := &proxy{listener: l, allow: allow, dial: dialer.DialContext,
-		resolve: func(ctx context.Context, host string) ([]netip.Addr, error) {
-			return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
-		},
-	}
-	if dial != nil {
-		p.dial = dial
-		p.resolve = nil
-	}
+	p := &proxy{listener: l, dialer: Dialer{Allow: allow, dial: dial}}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.wg.Go(p.accept)
 	return p
@@ -107,59 +93,6 @@ func (p *proxy) serve(conn net.Conn) {
 // maxHead bounds the head of a request in bytes.
 const maxHead = 64 << 10
 
-// refusedError says that a host may not be reached.
-type refusedError struct{ err error }
-
-func (e *refusedError) Error() string { return e.err.Error() }
-func (e *refusedError) Unwrap() error { return e.err }
-
-// connect asks whether hostport is allowed, resolves it once, and dials the
-// result: a name that later resolves otherwise leads nowhere else.
-func (p *proxy) connect(hostport string) (net.Conn, error) {
-	host, port, err := splitHostPort(hostport)
-	if err != nil {
-		return nil, &refusedError{err}
-	}
-	ctx, cancel := context.WithCancel(p.ctx)
-	defer cancel()
-	name := net.JoinHostPort(host, port)
-	if err := p.allow(ctx, name, ""); err != nil {
-		return nil, &refusedError{err}
-	}
-	if p.resolve == nil {
-		return p.dial(ctx, "tcp", name)
-	}
-	var addrs []netip.Addr
-	literal := false
-	if addr, err := netip.ParseAddr(host); err == nil {
-		addrs, literal = []netip.Addr{addr}, true
-	} else if addrs, err = p.resolve(ctx, host); err != nil {
-		return nil, err
-	}
-	err = fmt.Errorf("%s has no address", host)
-	for _, addr := range addrs {
-		addr = addr.Unmap().WithZone("")
-		// A name from outside must not lead to what only this machine and its
-		// network reach. Whoever means that allows the address.
-		if !literal && internal(addr) && host != "localhost" {
-			err = &refusedError{fmt.Errorf("%s leads to %s, an address of this network: allow %s if that is meant", host, addr, net.JoinHostPort(addr.String(), port))}
-			continue
-		}
-		target := net.JoinHostPort(addr.String(), port)
-		if !literal {
-			if err = p.allow(ctx, target, name); err != nil {
-				err = &refusedError{fmt.Errorf("%s leads to %s: %w", host, addr, err)}
-				continue
-			}
-		}
-		var conn net.Conn
-		if conn, err = p.dial(ctx, "tcp", target); err == nil {
-			return conn, nil
-		}
-	}
-	return nil, err
-}
-
 func (p *proxy) http(conn net.Conn, r *bufio.Reader, req *http.Request) {
 	_ = conn.SetReadDeadline(time.Time{})
 	fail := func(status int, err error) {
@@ -175,8 +108,8 @@ func (p *proxy) http(conn net.Conn, r *bufio.Reader, req *http.Request) {
 			target = net.JoinHostPort(req.URL.Hostname(), "80")
 		}
 	}
-	out, err := p.connect(target)
-	var refused *refusedError
+	out, err := p.dialer.connect(p.ctx, target)
+	var refused *RefusedError
 	switch {
 	case errors.As(err, &refused):
 		fail(http.StatusForbidden, fmt.Errorf("the sandbox does not let the command reach %s: %w", target, err))
@@ -235,8 +168,8 @@ func (p *proxy) socks(conn net.Conn, r *bufio.Reader) {
 		_, err := conn.Write([]byte{5, code, 0, 1, 0, 0, 0, 0, 0, 0})
 		return err
 	}
-	out, err := p.connect(target)
-	var refused *refusedError
+	out, err := p.dialer.connect(p.ctx, target)
+	var refused *RefusedError
 	switch {
 	case errors.As(err, &refused):
 		_ = reply(2)

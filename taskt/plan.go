@@ -146,7 +146,7 @@ func lacking(ctx context.Context, def *agentdefs.Definition, tools *gate.ToolSet
 		return agentdefs.Exists(name) || slices.ContainsFunc(tools.Names(), func(here string) bool { return permission.NamesTool(name, here) })
 	})
 	if len(names) > 0 {
-		warnings = append(warnings, "its file names tools that are not here: "+strings.Join(names, ", ")+missingServers(names))
+		warnings = append(warnings, "its file names tools that are not here: "+strings.Join(names, ", ")+missingServers(names)+missingSearch(def, names))
 	}
 	return warnings
 }
@@ -155,6 +155,16 @@ func lacking(ctx context.Context, def *agentdefs.Definition, tools *gate.ToolSet
 func missingServers(names []string) string {
 	if slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, "mcp_") || strings.Contains(name, "/") }) {
 		return "; 'worker mcp servers list' shows the MCP servers that there are"
+	}
+	return ""
+}
+
+// missingSearch says what to do if a name means a search of the web.
+func missingSearch(def *agentdefs.Definition, names []string) string {
+	for _, n := range def.Named {
+		if slices.Contains(n.Tools, toolcatalog.WebSearch) && slices.Contains(names, n.Name) {
+			return "; web_search needs a provider: see --web-search"
+		}
 	}
 	return ""
 }

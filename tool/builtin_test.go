@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/tool"
+	"github.com/agentworker/worker/tool/web"
 )
 
 func TestSpecs(t *testing.T) {
@@ -58,9 +59,12 @@ func TestSpecs(t *testing.T) {
 // TestCatalog holds the built-in tools against the table of all tools.
 func TestCatalog(t *testing.T) {
 	p := newPlace(t, nil, nil)
+	for _, b := range web.Tools(web.Options{Search: web.Search{Provider: "brave"}}) {
+		p.tools[b.Spec().Name] = b
+	}
 	for name, b := range p.tools {
 		row, ok := toolcatalog.Find(name)
-		if !ok || row.Reserved || row.Own {
+		if !ok || row.Reserved && name != toolcatalog.WebSearch || row.Own {
 			t.Errorf("internal/toolcatalog has no row for the built-in tool %s: %+v", name, row)
 			continue
 		}
@@ -68,7 +72,7 @@ func TestCatalog(t *testing.T) {
 		if err := json.Unmarshal(b.Spec().InputSchema, &s); err != nil || s.Properties[row.Argument] == nil {
 			t.Errorf("%s: its row names the argument %q, and its schema does not (%v)", name, row.Argument, err)
 		}
-		if b.Spec().ReadOnly != (row.Kind == toolcatalog.KindRead || row.Kind == toolcatalog.KindSearch) {
+		if b.Spec().ReadOnly != (row.Kind == toolcatalog.KindRead || row.Kind == toolcatalog.KindSearch || row.Kind == toolcatalog.KindFetch) {
 			t.Errorf("%s: its row has the kind %s, its description ReadOnly %v", name, row.Kind, b.Spec().ReadOnly)
 		}
 	}

@@ -61,6 +61,7 @@ var mayImport = map[string][]string{
 	},
 	"agentdefs/skills": {"agentdefs/internal/agentfile", "agentdefs/internal/definition", "agentdefs/internal/diag", "agentdefs/internal/spelling"}, // beside agents: who loads those needs none
 
+	"tool/web":       {"permission", "sandbox", "tool"},                       // the web
 	"tool/mcpclient": {"permission", "sandbox", "tool", "internal/mcpconfig"}, // MCP servers as tools
 	"tool":           {"permission", "permission/shell", "sandbox", "internal/worktree"},
 	"session":        {"session/audit", "session/conversation", "session/gate", "session/inbox", "session/journal", "session/lease", "session/lifetime", "session/masking", "session/models", "session/notes", "session/requests", "session/store", "session/toolcall", "eventbus", "eventbus/event", "permission", "permission/shell", "policy", "model", "tool"},

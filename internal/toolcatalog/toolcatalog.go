@@ -81,7 +81,8 @@ type Tool struct {
 	// before an agent file does.
 	Own bool
 
-	// Reserved says that rules may name the tool, and that no such tool exists yet.
+	// Reserved says that rules may name the tool, which is there only where a setting offers it,
+	// or not yet.
 	Reserved bool
 }
 
@@ -101,7 +102,7 @@ var All = []Tool{
 		Elsewhere: "edit edittool multiedit replace replace_string_in_file"},
 	{Name: ShellExec, Group: "shell", Kind: KindExecute, Argument: "command", Default: "ask",
 		Elsewhere: "bash powershell shell shelltool execute execute_bash run_shell_command runcommands runinterminal run_in_terminal"},
-	{Name: WebFetch, Group: "web", Kind: KindFetch, Argument: "url", Reserved: true,
+	{Name: WebFetch, Group: "web", Kind: KindFetch, Argument: "url",
 		Elsewhere: "fetch fetchurl webfetch webfetchtool"},
 	{Name: WebSearch, Group: "web", Kind: KindFetch, Argument: "query", Reserved: true,
 		Elsewhere: "websearch websearchtool google_web_search"},

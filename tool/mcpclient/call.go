@@ -52,7 +52,7 @@ func (t *serverTool) Values(args json.RawMessage) ([]permission.Value, error) {
 		if err != nil {
 			return nil, err
 		}
-		values = append(values, permission.Value{Tool: tool.NetworkTool, Text: host, Kind: permission.Mentioned})
+		values = append(values, permission.Value{Tool: tool.NetworkTool, Text: host, Kind: permission.Reached})
 	}
 	return values, nil
 }

@@ -46,7 +46,7 @@ func (c *connection) reach(_ context.Context, hostport, name string) error {
 		return fmt.Errorf("%s leads to %s, an address of this machine or its network", name, hostport)
 	}
 	if rules := c.rules; rules != nil {
-		d := rules.Decide([]permission.Value{{Tool: tool.NetworkTool, Text: hostport, Kind: permission.Mentioned}})
+		d := rules.Decide([]permission.Value{{Tool: tool.NetworkTool, Text: hostport, Kind: permission.Reached}})
 		if d.Action == permission.Deny {
 			return fmt.Errorf("a rule denies %s", hostport)
 		}

@@ -129,6 +129,8 @@ func scope(tool, args string, action permission.Action) ([]string, bool) {
 		return shellScope(args)
 	case "task":
 		return agentScope(args)
+	case toolcatalog.WebFetch:
+		return domainScope(args, action)
 	case toolcatalog.ReadFile, toolcatalog.WriteFile, toolcatalog.EditFile:
 		return fileScope(args, action)
 	}
@@ -172,6 +174,34 @@ func agentScope(args string) ([]string, bool) {
 		names = append(names, glob.Quote(name))
 	}
 	return names, true
+}
+
+var plainDomain = regexp.MustCompile(`^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$`)
+
+// domainScope reads WebFetch(domain:example.com) and WebFetch(domain:*.example.com). To allow a
+// domain is to allow it at its usual ports; to deny it is to deny it at any, with all below it.
+func domainScope(args string, action permission.Action) ([]string, bool) {
+	domain, ok := strings.CutPrefix(strings.ToLower(strings.TrimSpace(args)), "domain:")
+	below, star := strings.CutPrefix(domain, "*.")
+	if !ok || !plainDomain.MatchString(below) {
+		return nil, false
+	}
+	var hosts []string
+	switch {
+	case action == permission.Allow && star:
+		hosts = []string{"+([a-z0-9.-])." + below}
+	case action == permission.Allow:
+		hosts = []string{below}
+	case star:
+		hosts = []string{"*." + below, "*." + below + ":*"}
+	default:
+		hosts = []string{below, below + ":*", "*." + below, "*." + below + ":*"}
+	}
+	var patterns []string
+	for _, host := range hosts {
+		patterns = append(patterns, "https://"+host+"/*", "http://"+host+"/*")
+	}
+	return patterns, true
 }
 
 var plainPath = regexp.MustCompile(`^[\p{L}\p{N}_.*/ ()@+=~,-]+$`)

@@ -133,7 +133,7 @@ func (p commands) lint(ctx context.Context, paths []string) (*lintReport, error)
 	found := snapshot.Diagnostics()
 	servers := app.NewServers(p.Program, ws)
 	for _, d := range snapshot.Agents() {
-		for _, lacking := range lackingServers(servers, d) {
+		for _, lacking := range p.lackingServers(servers, d) {
 			found = append(found, agentdefs.ServerMissing(d, lacking))
 		}
 	}

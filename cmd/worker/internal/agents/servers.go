@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/tool/mcpclient"
 )
@@ -21,8 +22,11 @@ func serverNames(servers *mcpclient.Servers, d *agentdefs.Definition) []string {
 }
 
 // missingTools are the names of tools that a file allows and that are not here.
-func missingTools(servers *mcpclient.Servers, d *agentdefs.Definition) []string {
+func (p commands) missingTools(servers *mcpclient.Servers, d *agentdefs.Definition) []string {
 	here := serverNames(servers, d)
+	if p.Settings.WebSearch().Provider != "" {
+		here = append(here, toolcatalog.WebSearch)
+	}
 	return d.Missing(func(name string) bool {
 		return agentdefs.Exists(name) || slices.ContainsFunc(here, func(tool string) bool { return permission.NamesTool(name, tool) })
 	})
@@ -34,9 +38,9 @@ func isServers(name string) bool {
 }
 
 // lackingServers says in sentences which MCP servers an agent's file needs and does not have.
-func lackingServers(servers *mcpclient.Servers, d *agentdefs.Definition) []string {
+func (p commands) lackingServers(servers *mcpclient.Servers, d *agentdefs.Definition) []string {
 	lacking := servers.Lacking(d.Servers)
-	for _, name := range missingTools(servers, d) {
+	for _, name := range p.missingTools(servers, d) {
 		if isServers(name) {
 			lacking = append(lacking, fmt.Sprintf("no MCP server here has the tool %s: 'worker mcp servers list' shows the servers that there are", name))
 		}

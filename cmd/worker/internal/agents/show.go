@@ -20,6 +20,7 @@ import (
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/internal/suggest"
 	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/instructions"
 	"github.com/agentworker/worker/taskt/memory"
@@ -191,7 +192,7 @@ func (p commands) inForce(d *agentdefs.Definition, servers *mcpclient.Servers) [
 		{"state", state},
 		{"mode", string(d.Mode)},
 		{"may", d.May()},
-		{"missing", missing(servers, d)},
+		{"missing", p.missing(servers, d)},
 		{"steps", strconv.Itoa(d.MaxSteps)},
 		{"time limit", limit},
 		{"model", cmp.Or(d.Model, "the caller's")},
@@ -202,14 +203,20 @@ func (p commands) inForce(d *agentdefs.Definition, servers *mcpclient.Servers) [
 }
 
 // missing says which tools of the file are not here.
-func missing(servers *mcpclient.Servers, d *agentdefs.Definition) string {
-	names := missingTools(servers, d)
+func (p commands) missing(servers *mcpclient.Servers, d *agentdefs.Definition) string {
+	names := p.missingTools(servers, d)
 	if len(names) == 0 {
 		return "-"
 	}
 	text := strings.Join(names, ", ") + " (no tool here does the same"
 	if slices.ContainsFunc(names, isServers) {
 		text += "; 'worker mcp servers list' shows the MCP servers that there are"
+	}
+	for _, n := range d.Named {
+		if slices.Contains(n.Tools, toolcatalog.WebSearch) && slices.Contains(names, n.Name) {
+			text += "; web_search needs a provider: see --web-search"
+			break
+		}
 	}
 	return text + ")"
 }

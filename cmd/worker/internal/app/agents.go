@@ -49,8 +49,10 @@ func (p *Program) AgentOptions(ws *workspace.Workspace) (*agentdefs.Options, err
 		ToolsHome:  ws.Home,
 		KnownModel: known,
 		KnownSkill: knownSkill(ws),
-		Tools:      toolcatalog.Names(func(t toolcatalog.Tool) bool { return !t.Own && !t.Reserved && t.Name != toolcatalog.Task }),
-		Logger:     p.Logger(),
+		Tools: toolcatalog.Names(func(t toolcatalog.Tool) bool {
+			return !t.Own && t.Name != toolcatalog.Task && (!t.Reserved || t.Name == toolcatalog.WebSearch && p.Settings.WebSearch().Provider != "")
+		}),
+		Logger: p.Logger(),
 	}
 	for _, unread := range p.above.unread {
 		switch unread.Name {

@@ -208,8 +208,8 @@ func (a *Worker) openTasks() error {
 		Agents:       a.Agents,
 		Root:         ws.Root,
 		Shell:        p.Shell(),
-		Tools:        p.Overrides.tools(a.with(tool.Builtin(a.files))),
-		In:           func(dir string) []tool.Tool { return p.Overrides.tools(a.with(tool.BuiltinIn(a.files, dir))) },
+		Tools:        p.Overrides.tools(a.with(BuiltinTools(p, a.files, ""))),
+		In:           func(dir string) []tool.Tool { return p.Overrides.tools(a.with(BuiltinTools(p, a.files, dir))) },
 		Servers:      a.servers.In(a.files),
 		Isolate:      a.isolate,
 		Rules:        p.OwnRules(ws),
@@ -263,8 +263,8 @@ func (a *Worker) isolate(ctx context.Context, from, id string) (*workdir.Dir, er
 		return nil, errors.Join(err, w.Discard(context.WithoutCancel(ctx)))
 	}
 	return &workdir.Dir{
-		Worktree: w, Paths: files.Paths(), Tools: a.with(tool.Builtin(files)), Servers: a.servers.In(files), Close: files.Close,
-		In: func(dir string) []tool.Tool { return a.with(tool.BuiltinIn(files, dir)) },
+		Worktree: w, Paths: files.Paths(), Tools: a.with(BuiltinTools(a.program, files, "")), Servers: a.servers.In(files), Close: files.Close,
+		In: func(dir string) []tool.Tool { return a.with(BuiltinTools(a.program, files, dir)) },
 	}, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/agentworker/worker/cmd/worker/internal/app"
 	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/internal/workspace"
 	"github.com/agentworker/worker/permission"
@@ -35,7 +36,7 @@ func (p commands) evaluate(do func(*evaluator) error) (err error) {
 	}
 	defer func() { err = errors.Join(err, files.Close()) }()
 	e := &evaluator{ws, files, make(map[string]tool.Tool)}
-	for _, t := range tool.Builtin(files) {
+	for _, t := range app.BuiltinTools(p.Program, files, "") {
 		e.tools[t.Spec().Name] = t
 	}
 	return do(e)

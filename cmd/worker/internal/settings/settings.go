@@ -100,6 +100,8 @@ type Settings struct {
 	MCPServers []*mcpconfig.Server
 	MCPFrom    []string
 
+	searchSettings
+
 	groups []Group
 	flags  *pflag.FlagSet // of all groups
 }
@@ -176,7 +178,9 @@ func (s *Settings) Register(command *pflag.FlagSet) {
 	s.registerAccess(flags)
 
 	s.MCP.register(s.group("MCP hosts"))
-	s.registerServers(s.group("MCP servers"))
+	flags = s.group("The web and MCP servers")
+	s.searchSettings.register(flags)
+	s.registerServers(flags)
 
 	s.flags = pflag.NewFlagSet("settings", pflag.ContinueOnError)
 	s.flags.SortFlags = false // as the config file's keys are listed
@@ -222,7 +226,7 @@ func (s *Settings) Load(getenv func(string) string) error {
 			return fmt.Errorf("agent-effort: %s: the effort %q is none of %s", agent, effort, strings.Join(model.Efforts, ", "))
 		}
 	}
-	for _, check := range []func() error{func() error { return s.ModelAliases.check(s.HasProvider) }, s.checkAgentKeys, s.checkProviders, s.checkAccess, s.retentionFlags.check, s.MCP.check, s.limits.check} {
+	for _, check := range []func() error{func() error { return s.ModelAliases.check(s.HasProvider) }, s.checkAgentKeys, s.checkProviders, s.checkAccess, s.retentionFlags.check, s.MCP.check, s.limits.check, func() error { return s.searchSettings.check(getenv) }} {
 		if err := check(); err != nil {
 			return err
 		}

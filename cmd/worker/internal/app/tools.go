@@ -1,0 +1,12 @@
+package app
+
+import (
+	"github.com/agentworker/worker/tool"
+	"github.com/agentworker/worker/tool/web"
+)
+
+// BuiltinTools returns the built-in tools for files, commands and the web. Commands begin in dir:
+// see [tool.BuiltinIn].
+func BuiltinTools(p *Program, files *tool.Workspace, dir string) []tool.Tool {
+	return append(tool.BuiltinIn(files, dir), web.Tools(web.Options{Version: Version(), Search: p.Settings.WebSearch()})...)
+}
