@@ -32,8 +32,8 @@ func (a Ask) Shown() Question {
 }
 
 func (a Ask) masked(m *masker) Ask {
-	a.Question, a.Default = m.asked(a.Question), m.asked(a.Default)
-	a.Options = each(a.Options, m.asked)
+	a.Question, a.Default = m.text(a.Question), m.text(a.Default)
+	a.Options = each(a.Options, m.text)
 	return a
 }
 
@@ -73,7 +73,6 @@ type QuestionAnswered struct {
 	By       string `json:"by,omitempty"`       // who has answered, for people
 }
 
-// Masked leaves what could hide a part of the question from the person who is asked.
 func (e QuestionAsked) Masked() (Event, bool) {
 	var m masker
 	e.Ask, e.Where = e.Ask.masked(&m), m.text(e.Where)

@@ -87,7 +87,7 @@ func summary(tool, arguments string) string {
 		return termtext.OneLine(tool, termtext.MaxName)
 	}
 	parts := []string{termtext.OneLine(tool, termtext.MaxName)}
-	for _, name := range []string{"agentType", "description", "command", "pattern", "path"} {
+	for _, name := range []string{"agentType", "description", "command", "pattern", "path", "question"} {
 		if v, ok := args[name].(string); ok && v != "" {
 			parts = append(parts, termtext.OneLine(v, termtext.MaxName))
 		}

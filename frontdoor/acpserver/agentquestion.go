@@ -57,7 +57,7 @@ func ofAgent(a *approval.Approval, v question.View) acp.RequestPermissionRequest
 	}
 }
 
-// answerTo is the answer that an option stands for; false means that it stands for none.
+// answerTo is the answer of an option; false means that the option is no answer.
 func answerTo(ask *event.Ask, option acp.PermissionOptionId) (approval.Answer, bool) {
 	given, ok := strings.CutPrefix(string(option), answerPrefix)
 	if ask == nil || !ok {

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/internal/secrets"
 	"github.com/agentworker/worker/internal/termtext"
 )
 
@@ -16,7 +17,7 @@ const MaxAnswer = 32 << 10
 // QuestionPrefix begins the ids of questions that agents ask.
 const QuestionPrefix = "qst"
 
-// IsQuestion reports whether an id is that of a question that an agent asks.
+// IsQuestion reports whether an id names a question of an agent.
 func IsQuestion(id string) bool { return strings.HasPrefix(id, QuestionPrefix+"_") }
 
 // Gone returns what is known of an approval, or of a question, that is not kept any more.
@@ -28,8 +29,8 @@ func Gone(id string) *Approval {
 	return a
 }
 
-// WrongAnswerError says that an answer does not fit what is asked, and what does. The question,
-// or the call, still waits.
+// WrongAnswerError says why an answer does not fit, and which would. The question, or the call,
+// still waits.
 type WrongAnswerError struct{ Why string }
 
 func (e *WrongAnswerError) Error() string { return e.Why }
@@ -47,6 +48,20 @@ func (a *Approval) Check(answer Answer) error {
 		return checkAnswers(a.Ask, answer.Answers)
 	}
 	return nil
+}
+
+// kept is what is stored of an answer to a question, and what its agent gets. A key that
+// somebody has typed in spite of all is masked.
+func (a *Approval) kept(answer Answer, outcome event.ApprovalOutcome) []string {
+	switch {
+	case outcome == event.Expired && a.Ask.Default != "":
+		return []string{a.Ask.Default}
+	case outcome != event.Answered:
+		return nil
+	case len(a.Ask.Options) > 0:
+		return answer.Answers
+	}
+	return []string{secrets.Mask(answer.Answers[0])}
 }
 
 func checkAnswers(ask *event.Ask, answers []string) error {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/internal/secrets"
 	"github.com/agentworker/worker/session/record"
 )
 
@@ -112,8 +113,8 @@ func (b *Bucket) Resolve(ctx context.Context, id string, outcome event.ApprovalO
 				return nil, false, fmt.Errorf("approval %s: %w", id, err)
 			}
 		}
-		if a.Answers = answer.Answers; a.Ask != nil && outcome == event.Expired && a.Ask.Default != "" {
-			a.Answers = []string{a.Ask.Default}
+		if a.Ask != nil {
+			a.Answers, answer.Feedback = a.kept(answer, outcome), secrets.Mask(answer.Feedback)
 		}
 		a.Outcome, a.Always, a.Feedback = outcome, answer.Verdict == ApproveAlways, answer.Feedback
 		a.AnsweredBy, a.AnsweredAs, a.AnsweredAt = answer.By, answer.As, time.Now().UTC()

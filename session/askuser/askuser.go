@@ -75,8 +75,8 @@ func read(args json.RawMessage) (ask event.Ask, err error) {
 	return ask, err
 }
 
-// check returns why a question can't be put. A person must see each option as it is, and tell it
-// from the others.
+// check returns why a question can't be put. A person must be able to read each option, and to
+// tell it from the others.
 func check(ask *event.Ask) error {
 	switch n := len(ask.Options); {
 	case strings.TrimSpace(ask.Question) == "":

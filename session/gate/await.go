@@ -2,6 +2,7 @@ package gate
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -59,6 +60,9 @@ func (p *Policy) Await(ctx context.Context, a *approval.Approval, by Approver, a
 				return
 			}
 			answered, err := resolve("", answer)
+			if wrong := (*approval.WrongAnswerError)(nil); errors.As(err, &wrong) { // no answer of the approver's fits
+				answered, err = resolve(event.Cancelled, approval.Answer{Feedback: wrong.Why})
+			}
 			outcomes <- outcome{answered, err}
 		})
 	}

@@ -17,7 +17,7 @@ const Secrets = "The answer goes to the agent's model: give no password and no k
 // Ask is what an agent asks as a door shows it: the agent's own words.
 type Ask struct {
 	Question []string // in lines
-	Options  []string // as they are, since they have visible characters alone
+	Options  []string // unchanged: all their characters are visible
 	Multiple bool
 	Default  string // in one line; empty means none
 }

@@ -94,7 +94,7 @@ func (s *Calls) AskPerson(ctx context.Context, call *tool.Call, ask event.Ask) (
 	}
 	ask = ask.Masked()
 	a, err := s.ask(ctx, &approval.Approval{
-		ID: questionID(s.log.ID, call), ToolCallID: call.ID, Tool: toolcatalog.AskUser, Arguments: secrets.MaskJSONAsked(string(call.Args)),
+		ID: questionID(s.log.ID, call), ToolCallID: call.ID, Tool: toolcatalog.AskUser, Arguments: secrets.MaskJSON(string(call.Args)),
 		Patterns: []string{}, AlwaysPatterns: []string{},
 		Question: ask.Shown(), Ask: &ask, Where: where,
 	}, func() bool { return false })

@@ -112,7 +112,7 @@ func (p *Progress) event(at, now time.Time, agent, session string, ev event.Even
 		}
 	case event.QuestionAsked:
 		if !p.Answered {
-			line(fmt.Sprintf("asks%s, or 'worker approvals answer %s ANSWER': %s", place(ev.Where), ev.QuestionID, strconv.Quote(ev.Summary())))
+			line(fmt.Sprintf("waits for an answer%s, or 'worker approvals answer %s ANSWER': %s", place(ev.Where), ev.QuestionID, strconv.Quote(ev.Summary())))
 		}
 	case event.Todo:
 		if p := record.ProgressOf(ev); p != nil {

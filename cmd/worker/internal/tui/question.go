@@ -75,8 +75,8 @@ func ParseReply(line string) (r Reply, ok bool) {
 // keySkip declines to answer a question.
 const keySkip = "/skip"
 
-// ReadReply reads an answer that was typed. always says that a rule may be added, and whole that
-// all of the call is shown. An error says what may be typed.
+// ReadReply reads an answer that was typed. always allows to add a rule. Without whole, there is
+// more to view. An error says what may be typed.
 func ReadReply(a *approval.Approval, line string, always, whole bool) (Reply, error) {
 	if a.Ask == nil {
 		r, ok := ParseReply(line)

@@ -13,9 +13,9 @@ import (
 	"github.com/agentworker/worker/session/question"
 )
 
-// Question returns the form of a question that an agent asks: a text, a choice of one, or of
-// several. plain: several are a box for each option, for hosts that know no other form. again: an
-// answer to it came too soon. To decline the form is to decline an answer.
+// Question returns the form of an agent's question: a text, a choice of one, or of several. With
+// plain, several are a box for each option, for hosts that know no other form. With again, the
+// form says that an answer came too soon. To decline the form is to decline an answer.
 func Question(a *approval.Approval, again, plain bool) *mcp.ElicitParams {
 	v := question.New(a, question.Form)
 	lines := []string{v.Headline()}
