@@ -58,7 +58,7 @@ func (ws *Workspace) withAgentFiles(values []permission.Value, after func(real s
 			continue
 		}
 		v.Certainty = permission.Unknown
-		v.Why = "it is a file of agents, which says what they may do"
+		v.Why = "it is a file of agents, which says what they may or should do"
 		if change := ws.opts.AgentFiles.Change; change != nil && after != nil {
 			if content, err := after(v.Text); err == nil {
 				v.Why += "; " + change(v.Text, ws.contentOf(v.Text), content)

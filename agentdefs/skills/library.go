@@ -90,10 +90,13 @@ func (s *Set) Get(name string) *Skill {
 func (s *Set) Diagnostics() []Diagnostic { return s.found }
 
 // Load finds the skills of a workspace and of a user. root is the workspace's folder, without
-// links; home may be empty.
+// links. Empty means that the skills of this one are left out, as it does for home.
 func Load(root, home string) *Set {
 	l := &loader{byName: make(map[string]*Skill), folders: make(map[string]bool)}
 	for _, f := range WorkspaceFolders {
+		if root == "" {
+			break
+		}
 		l.folder(f, filepath.Join(root, filepath.FromSlash(f)), root)
 	}
 	for i, dir := range UserFolders(home) {
@@ -256,8 +259,7 @@ type Library struct {
 	looked time.Time
 }
 
-// NewLibrary returns the library of a workspace, at a path without links, and of a user, whose
-// home folder may be empty. Errors in files are logged, each once for each version of the
+// NewLibrary returns the library of the folders of [Load]. Errors in files are logged, each once for each version of the
 // files; log may be nil.
 func NewLibrary(root, home string, log *slog.Logger) *Library {
 	if log == nil {
@@ -310,7 +312,7 @@ func (l *Library) Home() string {
 // At returns the library of another folder with the files of the workspace, such as a
 // worktree. l may be nil.
 func (l *Library) At(root string) *Library {
-	if l == nil || root == l.root {
+	if l == nil || root == l.root || l.root == "" {
 		return l
 	}
 	return NewLibrary(root, l.home, l.log)

@@ -55,7 +55,7 @@ func Choose(set *skills.Set, preload []string, paths permission.Workspace, rules
 				continue
 			}
 			wanted, err := values(paths, s, "")
-			if err == nil && rules.Denied(wanted[0]) == nil && rules.Forbidden(wanted...) == nil {
+			if err == nil && rules.Denied(wanted[0]) == nil && rules.Forbidden(plainly(wanted)...) == nil {
 				o.Usable = append(o.Usable, s)
 			}
 		}
@@ -79,7 +79,7 @@ func (o *Offer) preload(s *skills.Skill, paths permission.Workspace, rules Rules
 	}
 	wanted, err := values(paths, s, "")
 	if err == nil {
-		err = rules.Forbidden(wanted...)
+		err = rules.Forbidden(plainly(wanted)...)
 	}
 	if err != nil {
 		return errtext.Of(err)
@@ -138,6 +138,17 @@ func catalogue(all []*skills.Skill) string {
 		names = append(names, s.Name)
 	}
 	return strings.Join(names, ", ") + "\n"
+}
+
+// plainly returns values for which a rule about all files counts.
+func plainly(values []permission.Value) []permission.Value {
+	values = slices.Clone(values)
+	for i := range values {
+		if values[i].Kind == permission.Spelling {
+			values[i].Kind = permission.Mentioned
+		}
+	}
+	return values
 }
 
 // values is what loading a skill wants, or reading a file of it: first the skill, then that no

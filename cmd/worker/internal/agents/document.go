@@ -21,6 +21,7 @@ type Agent struct {
 	Callers         []string        `json:"callers"`                 // null: any
 	CalledByAgent   bool            `json:"calledByAgent,omitempty"` // caller: agent
 	AllowAgents     []string        `json:"allowAgents"`             // null: all
+	Skills          []string        `json:"skills,omitempty"`        // that its file preloads
 	Model           string          `json:"model,omitempty"`
 	Temperature     *float64        `json:"temperature,omitempty"`
 	TopP            *float64        `json:"topP,omitempty"`
@@ -54,7 +55,7 @@ func NewAgent(d *agentdefs.Definition) Agent {
 	doc := Agent{
 		Name: d.Name, Description: d.Description, Mode: d.Mode, MaxSteps: d.MaxSteps,
 		Source: Origin(d), State: State(d), Shadows: d.Shadows, Aliases: append([]string{}, d.Aliases...), Callers: d.Callers,
-		CalledByAgent: d.CalledByAgent, AllowAgents: d.AllowAgents,
+		CalledByAgent: d.CalledByAgent, AllowAgents: d.AllowAgents, Skills: d.Skills,
 		Model: d.Model, Temperature: d.Temperature, TopP: d.TopP, MaxOutputTokens: d.MaxOutputTokens, Effort: d.Effort,
 		TimeoutSeconds: int(d.Timeout / time.Second), Background: d.Background, Detached: d.Detached, Worktree: d.Worktree, ForkContext: d.ForkContext, Hidden: d.Hidden, Inspectable: d.Inspectable,
 		Color: d.Color, Output: d.Output, May: d.May(), Missing: d.Missing(agentdefs.Exists), Permission: []Rule{}, Prompt: d.Prompt,

@@ -61,14 +61,15 @@ prompt that its model reads.`,
 			if d.Memory {
 				at.Memory = memory.New(filepath.Join(ws.StateDir, memory.FileName), p.Logger()).Current()
 			}
-			prompt := taskt.SystemPrompt(d, at)
+			offer := p.offered(d, ws)
+			prompt := taskt.SystemPrompt(d, at) + offer.Section()
 			if asJSON {
 				return p.PrintJSON(struct {
 					Agent
 					SystemPrompt string `json:"systemPrompt"`
 				}{NewAgent(d), prompt}, true)
 			}
-			return p.showAgent(d, prompt, app.NewServers(p.Program, ws))
+			return p.showAgent(d, prompt, sayOffer(offer), app.NewServers(p.Program, ws))
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the agent as one JSON document")
@@ -107,11 +108,11 @@ func (p commands) reportOf(snapshot *agentdefs.Snapshot, file string) {
 	}
 }
 
-func (p commands) showAgent(d *agentdefs.Definition, prompt string, servers *mcpclient.Servers) error {
+func (p commands) showAgent(d *agentdefs.Definition, prompt, skills string, servers *mcpclient.Servers) error {
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "%s\n%s\n\n", termtext.OneLine(d.Name, 200), termtext.Printable(d.Description))
 	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
-	for _, f := range p.inForce(d, servers) {
+	for _, f := range slices.DeleteFunc(append(p.inForce(d, servers), [2]string{"skills", skills}), func(f [2]string) bool { return f[1] == "" }) {
 		fmt.Fprintf(w, "%s\t%s\n", f[0], termtext.OneLine(f[1], 500))
 	}
 	if err := w.Flush(); err != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"log/slog"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -48,9 +49,9 @@ func (p *Program) AgentOptions(ws *workspace.Workspace) (*agentdefs.Options, err
 		From:       p.Settings.AgentsFrom,
 		ToolsHome:  ws.Home,
 		KnownModel: known,
-		KnownSkill: knownSkill(ws),
+		KnownSkill: knownSkill(p, ws),
 		Tools: toolcatalog.Names(func(t toolcatalog.Tool) bool {
-			return !t.Own && t.Name != toolcatalog.Task && (!t.Reserved || t.Name == toolcatalog.WebSearch && p.Settings.WebSearch().Provider != "")
+			return !t.Own && t.Name != toolcatalog.Task && t.Name != toolcatalog.Skill && (!t.Reserved || t.Name == toolcatalog.WebSearch && p.Settings.WebSearch().Provider != "")
 		}),
 		Logger: p.Logger(),
 	}
@@ -65,14 +66,28 @@ func (p *Program) AgentOptions(ws *workspace.Workspace) (*agentdefs.Options, err
 	return opts, nil
 }
 
-// Skills returns the skills of a workspace and of its user.
+// Skills returns the skills of a workspace and of its user. Where the policy has the agent
+// files of one of them unread, so are the skills. It wants the policy open.
 func Skills(p *Program, ws *workspace.Workspace) *skills.Library {
-	return skills.NewLibrary(ws.Root, ws.Home, p.Logger())
+	return skillsOf(p, ws, p.Logger())
+}
+
+func skillsOf(p *Program, ws *workspace.Workspace, log *slog.Logger) *skills.Library {
+	root, home := ws.Root, ws.Home
+	for _, unread := range p.above.unread {
+		switch unread.Name {
+		case policy.Workspace:
+			root = ""
+		case policy.User:
+			home = ""
+		}
+	}
+	return skills.NewLibrary(root, home, log)
 }
 
 // knownSkill reports whether there is a skill of a name that a model may load.
-func knownSkill(ws *workspace.Workspace) func(name string) bool {
-	library := skills.NewLibrary(ws.Root, ws.Home, nil)
+func knownSkill(p *Program, ws *workspace.Workspace) func(name string) bool {
+	library := skillsOf(p, ws, nil)
 	return func(name string) bool {
 		s := library.Current().Get(name)
 		return s != nil && !s.NoModel
