@@ -140,7 +140,7 @@ func (p *planner) newSpec(def *agentdefs.Definition, at Setting, depth int) (ses
 // waits until it is known which tools its servers have.
 func lacking(ctx context.Context, def *agentdefs.Definition, tools *gate.ToolSet, servers workdir.Servers) (warnings []string) {
 	if servers != nil {
-		warnings = append(servers.Lacking(def.Servers), servers.Ready(ctx, def.Servers)...)
+		warnings = append(servers.Lacking(def.Servers), servers.Ready(ctx, def.Servers, def.Permission)...)
 	}
 	names := def.Missing(func(name string) bool {
 		return agentdefs.Exists(name) || slices.ContainsFunc(tools.Names(), func(here string) bool { return permission.NamesTool(name, here) })

@@ -36,8 +36,8 @@ type Servers interface {
 	// change.
 	Tools(by *mcpconfig.Selection) func() []tool.Tool
 
-	// Ready waits until it is known which tools there are. It returns what went wrong.
-	Ready(ctx context.Context, by *mcpconfig.Selection) (warnings []string)
+	// Ready waits until the tools that rules leave are known. It returns what went wrong.
+	Ready(ctx context.Context, by *mcpconfig.Selection, rules *permission.Ruleset) (warnings []string)
 
 	// Lacking names the servers of a file that do not run, with what to do.
 	Lacking(by *mcpconfig.Selection) []string

@@ -88,7 +88,7 @@ func self(name string, args ...string) *mcpconfig.Server {
 // tools are the tools that there are now, by name.
 func (p *place) tools() map[string]tool.Tool {
 	p.t.Helper()
-	if warnings := p.Ready(p.t.Context(), nil, p.ws); len(warnings) > 0 {
+	if warnings := p.Ready(p.t.Context(), nil, nil, p.ws); len(warnings) > 0 {
 		p.t.Fatal(warnings)
 	}
 	return named(p.Tools(nil, p.ws)())
@@ -179,7 +179,7 @@ func TestNoStart(t *testing.T) {
 		{&mcpconfig.Server{Name: "t", Transport: mcpconfig.HTTP, URL: "http://127.0.0.1:1/mcp", File: "test"}, "does not start"},
 	} {
 		p := newPlace(t, c.server)
-		warnings := p.Ready(t.Context(), nil, p.ws)
+		warnings := p.Ready(t.Context(), nil, nil, p.ws)
 		if len(warnings) != 1 || !strings.Contains(warnings[0], c.want) {
 			t.Errorf("%s: %q, want %q", c.server.What(), warnings, c.want)
 		}
@@ -187,8 +187,25 @@ func TestNoStart(t *testing.T) {
 	p := newPlace(t, self("t", "silent"))
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	if warnings := p.Ready(ctx, nil, p.ws); len(warnings) != 1 {
+	if warnings := p.Ready(ctx, nil, nil, p.ws); len(warnings) != 1 {
 		t.Errorf("a server that never answers: %q", warnings)
+	}
+}
+
+// TestNotNeeded starts no server whose tools an agent's rules deny, and none again that has just
+// failed.
+func TestNotNeeded(t *testing.T) {
+	p := newPlace(t, self("t", "exits"))
+	rules := func(more ...permission.Rule) *permission.Ruleset {
+		return permission.MustRuleset(append([]permission.Rule{{Tool: "*", Pattern: "*", Action: permission.Deny}}, more...)...)
+	}
+	if warnings := p.Ready(t.Context(), nil, rules(), p.ws); len(warnings) > 0 {
+		t.Errorf("a server was asked that is not needed: %q", warnings)
+	}
+	first := p.Ready(t.Context(), nil, rules(permission.Rule{Tool: "t_echo", Pattern: "*", Action: permission.Allow}), p.ws)
+	second := p.Ready(t.Context(), nil, nil, p.ws)
+	if len(first) != 1 || !slices.Equal(first, second) {
+		t.Errorf("%q, then %q", first, second)
 	}
 }
 

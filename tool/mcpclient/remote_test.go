@@ -52,7 +52,7 @@ func TestRemote(t *testing.T) {
 		web := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusTemporaryRedirect))
 		defer web.Close()
 		p := newPlace(t, &mcpconfig.Server{Name: "far", Transport: mcpconfig.HTTP, URL: web.URL, Headers: map[string]string{"Authorization": "Bearer x"}, File: "test"})
-		if warnings := p.Ready(t.Context(), nil, p.ws); len(warnings) != 1 || !strings.Contains(warnings[0], "redirects") || seen != nil {
+		if warnings := p.Ready(t.Context(), nil, nil, p.ws); len(warnings) != 1 || !strings.Contains(warnings[0], "redirects") || seen != nil {
 			t.Errorf("a redirect to another host: %q, headers %v", warnings, seen)
 		}
 	})

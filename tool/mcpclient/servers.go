@@ -11,7 +11,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
+	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/internal/mcpconfig"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/sandbox"
@@ -44,6 +46,7 @@ type Servers struct {
 	files   map[string]readFile               // by path
 	known   map[string]kept                   // by the hashes of servers
 	open    map[string]map[string]*connection // by sessions, then by the hashes of servers
+	failed  map[string]failure                // by the hashes of servers
 	closed  bool
 	version int // counts changes of lists
 }
@@ -81,7 +84,7 @@ type Status struct {
 
 // New returns the servers of a workspace. It starts nothing.
 func New(opts Options) *Servers {
-	return &Servers{opts: opts, lists: lists{filepath.Join(opts.StateDir, "mcp")}, files: map[string]readFile{}, known: map[string]kept{}, open: map[string]map[string]*connection{}}
+	return &Servers{opts: opts, lists: lists{filepath.Join(opts.StateDir, "mcp")}, files: map[string]readFile{}, known: map[string]kept{}, open: map[string]map[string]*connection{}, failed: map[string]failure{}}
 }
 
 // Configured returns the servers that there are now: the user's own, then those of files.
@@ -228,24 +231,71 @@ func (s *Servers) Lacking(by *mcpconfig.Selection) []string {
 	return lacking
 }
 
-// Ready waits until the tools of an agent's servers are known: those without a kept list are
-// asked for it. It returns what went wrong, a sentence for each server.
-func (s *Servers) Ready(ctx context.Context, by *mcpconfig.Selection, ws *tool.Workspace) (warnings []string) {
+// readyTime bounds how long a session waits for lists of tools before it begins.
+const readyTime = 10 * time.Second
+
+// againTime is after what time a server is asked again that could not list its tools.
+const againTime = time.Minute
+
+// failure is why a server could not list its tools.
+type failure struct {
+	text string
+	at   time.Time
+}
+
+// Ready waits until the tools of an agent's servers are known, 10 seconds at most. A server
+// without a kept list is asked for it, unless the agent's rules deny all its tools. Ready
+// returns what went wrong, a sentence for each server.
+func (s *Servers) Ready(ctx context.Context, by *mcpconfig.Selection, rules *permission.Ruleset, ws *tool.Workspace) (warnings []string) {
+	ctx, cancel := context.WithTimeoutCause(ctx, readyTime, fmt.Errorf("it has not listed its tools within %s", errtext.Duration(readyTime)))
+	defer cancel()
 	all, _ := s.Selected(by)
 	found := make([]string, len(all))
 	var asking sync.WaitGroup
 	for i, st := range all {
-		if st.State != Ready || st.Tools >= 0 {
+		if st.State != Ready || st.Tools >= 0 || !mayUse(rules, st.Name) {
 			continue
 		}
-		asking.Go(func() {
-			if _, err := s.List(ctx, st.Server, ws); err != nil {
-				found[i] = fmt.Sprintf("the MCP server %s (%s) has no tools here: %v", st.Name, st.Source(), err)
-			}
-		})
+		asking.Go(func() { found[i] = s.ask(ctx, st.Server, ws) })
 	}
 	asking.Wait()
 	return slices.DeleteFunc(found, func(text string) bool { return text == "" })
+}
+
+// ask has a server list its tools, and returns what went wrong. A server that has failed is left
+// alone for a minute.
+func (s *Servers) ask(ctx context.Context, server *mcpconfig.Server, ws *tool.Workspace) (wrong string) {
+	hash := server.Hash()
+	s.mu.Lock()
+	last, failed := s.failed[hash]
+	s.mu.Unlock()
+	if failed && time.Since(last.at) < againTime {
+		return last.text
+	}
+	_, err := s.List(ctx, server, ws)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.failed, hash)
+	if err == nil {
+		return ""
+	}
+	wrong = fmt.Sprintf("%v (%s)", err, server.Source())
+	s.failed[hash] = failure{wrong, time.Now()}
+	return wrong
+}
+
+// mayUse reports whether an agent's rules leave some tool of a server.
+func mayUse(rules *permission.Ruleset, server string) bool {
+	part := Part(server)
+	if !rules.DeniesAll("mcp__" + part + "__any") {
+		return true
+	}
+	for r := range rules.Rules() {
+		if r.Action != permission.Deny && strings.Contains(letters(strings.ToLower(r.Tool)), part) {
+			return true
+		}
+	}
+	return false
 }
 
 // Tools returns a function that returns the tools which the servers of an agent offer at the
@@ -321,8 +371,8 @@ func (s *Servers) In(ws *tool.Workspace) *Place { return &Place{s, ws} }
 func (p *Place) Tools(by *mcpconfig.Selection) func() []tool.Tool { return p.servers.Tools(by, p.ws) }
 
 // Ready is [Servers.Ready] there.
-func (p *Place) Ready(ctx context.Context, by *mcpconfig.Selection) []string {
-	return p.servers.Ready(ctx, by, p.ws)
+func (p *Place) Ready(ctx context.Context, by *mcpconfig.Selection, rules *permission.Ruleset) []string {
+	return p.servers.Ready(ctx, by, rules, p.ws)
 }
 
 // Lacking is [Servers.Lacking].
