@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -37,9 +38,11 @@ type connection struct {
 	said    Trusted
 	ws      *tool.Workspace
 
-	turn  chan struct{} // has room for one: held while the server is started or ended
-	rules *permission.Layers
-	box   *sandbox.Session // nil means there is none yet, or that the server is remote
+	rules atomic.Pointer[permission.Layers] // of the last call
+
+	turn   chan struct{}    // has room for one: held while the server is started or ended
+	box    *sandbox.Session // nil means there is none yet, or that the server is remote
+	closed bool
 
 	client   *mcp.ClientSession // nil means that none runs
 	running  *running
@@ -148,12 +151,15 @@ func (c *connection) use(ctx context.Context, rules *permission.Layers) (*mcp.Cl
 		return nil, err
 	}
 	defer c.unlock()
-	c.rules = rules
+	if c.closed {
+		return nil, errors.New("the session has ended")
+	}
+	c.rules.Store(rules)
 	if c.client != nil && !c.ended() {
 		return c.client, nil
 	}
 	if c.client != nil {
-		c.fell(c.running.how())
+		c.fellAfter(c.running.how())
 	}
 	if wait := time.Until(c.next); wait > 0 {
 		return nil, fmt.Errorf("the MCP server %s ended (%s) and is started again in %s", c.server.Name, c.last, errtext.Duration(wait.Round(time.Second)+time.Second))
@@ -177,13 +183,18 @@ func (c *connection) ended() bool {
 	}
 }
 
+// fellAfter notes that a server that has run has ended.
+func (c *connection) fellAfter(how string) {
+	if time.Since(c.began) > longEnough {
+		c.failures = 0
+	}
+	c.fell(how)
+}
+
 // fell notes that the server has ended or did not start: the next start waits.
 func (c *connection) fell(how string) {
 	if err := c.stop(); err != nil {
 		c.servers.log("ending an MCP server", c.server, err)
-	}
-	if time.Since(c.began) > longEnough {
-		c.failures = 0
 	}
 	c.last = how
 	if c.failures > 0 {
@@ -319,7 +330,7 @@ func (c *connection) close() error {
 	_ = c.lock(context.Background())
 	err := c.stop()
 	box := c.box
-	c.box = nil
+	c.box, c.closed = nil, true
 	c.unlock()
 	c.refresh.Wait()
 	if box != nil {
@@ -369,7 +380,7 @@ func (c *connection) fallen(client *mcp.ClientSession) string {
 	case <-time.After(endTime): // its connection ended, and it did not
 	}
 	how := c.running.how()
-	c.fell(how)
+	c.fellAfter(how)
 	if how == "" {
 		how = "it closed the connection"
 	}

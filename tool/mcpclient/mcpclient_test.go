@@ -166,6 +166,28 @@ func TestEnds(t *testing.T) {
 	}
 }
 
+// TestBackoff waits before it starts a server again that does not start.
+func TestBackoff(t *testing.T) {
+	p := newPlace(t, self("t"))
+	echo := p.tools()["mcp__t__echo"]
+	p.opts.Own[0].Env["MCPTEST_EXIT"] = "1" // from now on it ends at once
+	run := func() string {
+		_, err := echo.Run(t.Context(), &tool.Call{SessionID: "ses_b", Args: json.RawMessage(`{}`), Rules: allowAll})
+		if err == nil {
+			t.Fatal("a server that ends at once has answered")
+		}
+		return err.Error()
+	}
+	for i, want := range []string{"does not start", "does not start", "is started again in"} {
+		if got := run(); !strings.Contains(got, want) {
+			t.Errorf("call %d: %s; want %q", i+1, got, want)
+		}
+	}
+	if err := p.End("ses_b"); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestNoStart has servers that do not start as they should.
 func TestNoStart(t *testing.T) {
 	for _, c := range []struct {

@@ -3,6 +3,7 @@ package mcpclient
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -20,7 +21,10 @@ import (
 
 // sandboxed returns the sandbox of the server's program.
 func (c *connection) sandboxed() (*sandbox.Session, error) {
-	if c.box != nil {
+	switch {
+	case c.closed:
+		return nil, errors.New("the session has ended")
+	case c.box != nil:
 		return c.box, nil
 	}
 	opts := c.servers.opts.Sandbox
@@ -45,7 +49,7 @@ func (c *connection) reach(_ context.Context, hostport, name string) error {
 	case name != "" && sandbox.Internal(hostport) && !reaches(c.said.Hosts, hostport):
 		return fmt.Errorf("%s leads to %s, an address of this machine or its network", name, hostport)
 	}
-	if rules := c.rules; rules != nil {
+	if rules := c.rules.Load(); rules != nil {
 		d := rules.Decide([]permission.Value{{Tool: tool.NetworkTool, Text: hostport, Kind: permission.Reached}})
 		if d.Action == permission.Deny {
 			return fmt.Errorf("a rule denies %s", hostport)
@@ -186,7 +190,7 @@ func (c *connection) program(server *mcpconfig.Server) (mcp.Transport, *running,
 		return nil, nil, err
 	}
 	args := append([]string{server.Command}, server.Args...)
-	cmd := &sandbox.Command{Profile: c.profile(c.rules, cache), Args: args, Dir: dir, Env: c.environ(server, cache), Stdin: pipes.in, Stdout: pipes.out, Stderr: pipes.err}
+	cmd := &sandbox.Command{Profile: c.profile(c.rules.Load(), cache), Args: args, Dir: dir, Env: c.environ(server, cache), Stdin: pipes.in, Stdout: pipes.out, Stderr: pipes.err}
 	p, err := c.begin(cmd)
 	pipes.closeTheirs()
 	if err != nil {
