@@ -86,20 +86,37 @@ var (
 	wideGlob = regexp.MustCompile(`^((?:\.?[A-Za-z0-9_ -]+(?:[./][A-Za-z0-9_ -]+)*)/?)\*\*?$`)
 )
 
+// literal returns what every match of a glob begins with, as far as that is easily seen.
+func literal(glob string) string {
+	if i := strings.IndexAny(glob, "*?[{(!\"\\+@|"); i >= 0 {
+		return glob[:i]
+	}
+	return glob
+}
+
 // Covers reports whether the glob wide matches everything that narrow does. It
 // may say no where it does.
-func Covers(wide, narrow string) bool {
+func Covers(wide, narrow string) bool { return Covering(wide)(narrow) }
+
+// Covering returns [Covers] for one wide glob, which may be compared with thousands.
+func Covering(wide string) func(narrow string) bool {
 	switch {
-	case wide == narrow, wide == "*", wide == "**":
-		return true
-	case !strings.ContainsAny(wide, "*?[{(!\"\\"):
-		return false // it means itself
-	case strings.HasPrefix(strings.TrimLeft(wide, "!"), "/"), strings.HasPrefix(wide, "./"):
-		return false // it is compared with another form of the value
-	case plainGlob.MatchString(narrow):
-		glob, err := glob.Compile(wide)
-		return err == nil && spelling.IsASCII(wide) && glob.Match(narrow)
+	case wide == "*", wide == "**":
+		return func(string) bool { return true }
+	case !strings.ContainsAny(wide, "*?[{(!\"\\"), // it means itself
+		strings.HasPrefix(strings.TrimLeft(wide, "!"), "/"), strings.HasPrefix(wide, "./"): // it is compared with another form of the value
+		return func(narrow string) bool { return wide == narrow }
 	}
-	m := wideGlob.FindStringSubmatch(wide)
-	return m != nil && strings.HasPrefix(plainBegin.FindString(narrow), m[1])
+	begin := literal(wide)
+	return func(narrow string) bool {
+		if wide == narrow || !strings.HasPrefix(narrow, begin) {
+			return wide == narrow
+		}
+		if plainGlob.MatchString(narrow) {
+			glob, err := glob.Compile(wide)
+			return err == nil && spelling.IsASCII(wide) && glob.Match(narrow)
+		}
+		m := wideGlob.FindStringSubmatch(wide)
+		return m != nil && strings.HasPrefix(plainBegin.FindString(narrow), m[1])
+	}
 }

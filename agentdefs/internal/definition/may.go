@@ -79,7 +79,12 @@ func otherTools(rules []permission.Rule) []string {
 	return names
 }
 
+// globMatches reports whether a glob for tools matches the name of one. Rules repeat a few globs
+// thousands of times.
 func globMatches(pattern, s string) bool {
+	if !strings.ContainsAny(pattern, "*?[{(!\"\\+@|") {
+		return pattern == s
+	}
 	g, err := glob.Compile(pattern)
 	return err == nil && g.Match(s)
 }
@@ -101,8 +106,9 @@ func verdictOf(rules []permission.Rule, tool string) verdict {
 			v = verdict{base: r.Action}
 			continue
 		}
+		covers := access.Covering(r.Pattern)
 		for _, list := range []*[]string{&v.allow, &v.ask, &v.deny} {
-			*list = slices.DeleteFunc(*list, func(pattern string) bool { return access.Covers(r.Pattern, pattern) })
+			*list = slices.DeleteFunc(*list, covers)
 		}
 		switch {
 		case r.Action == v.base && len(v.allow)+len(v.ask)+len(v.deny) == 0: // no exception to take back
