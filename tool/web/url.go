@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/net/idna"
 
@@ -24,6 +25,8 @@ func Canonical(text string) (*url.URL, error) {
 		return nil, errors.New("url is empty")
 	case len(text) > maxURL:
 		return nil, fmt.Errorf("url has more than %d bytes", maxURL)
+	case !utf8.ValidString(text):
+		return nil, errors.New("url is not UTF-8")
 	case strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f }):
 		return nil, errors.New("url has a blank or control character in it: write it as %20")
 	}
@@ -50,13 +53,22 @@ func Canonical(text string) (*url.URL, error) {
 	return made, nil
 }
 
+// maxHost bounds a host as it is written, in bytes. Names of the internet have 253 at most.
+const maxHost = 1000
+
 // canonicalHost returns the host of a URL, with its port unless that is the scheme's.
 func canonicalHost(u *url.URL) (string, error) {
 	name, usual := u.Hostname(), map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	if len(name) > maxHost {
+		return "", fmt.Errorf("url: the host has more than %d bytes", maxHost)
+	}
 	if !strings.Contains(name, ":") {
 		ascii, err := idna.Lookup.ToASCII(strings.TrimSuffix(name, "."))
 		if err != nil {
 			return "", fmt.Errorf("url: the host %.100q: %w", name, err)
+		}
+		if again, err := idna.Lookup.ToASCII(ascii); err != nil || again != ascii {
+			return "", fmt.Errorf("url: the host %.100q has no one spelling", name)
 		}
 		name = ascii
 	}

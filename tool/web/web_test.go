@@ -39,6 +39,8 @@ func TestCanonical(t *testing.T) {
 		"https://example.com:0/":                   "",
 		"javascript:alert(1)":                      "",
 		"https://example.com/\x00":                 "",
+		"http://\x8c":                              "",
+		"https://example.com/\xff":                 "",
 	} {
 		u, err := web.Canonical(text)
 		got := ""
@@ -59,6 +61,8 @@ func TestCanonical(t *testing.T) {
 }
 
 func FuzzCanonical(f *testing.F) {
+	f.Add("http://\x8c")
+	f.Add("http://xn--zn7c/")
 	f.Add("https://Example.com:443/a/../b?x=%7e#f")
 	f.Fuzz(func(t *testing.T, text string) {
 		u, err := web.Canonical(text)
