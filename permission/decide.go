@@ -16,6 +16,7 @@ const (
 	LayerStatic     Layer = "static"
 	LayerRuntime    Layer = "runtime"
 	LayerDefault    Layer = "default"
+	LayerHook       Layer = "hook" // a hook has decided, and no rule
 )
 
 // Layers holds the rules that decide about the calls of one session.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/hooks"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/model/price"
 	"github.com/agentworker/worker/permission"
@@ -30,6 +31,8 @@ type Options struct {
 	// RulesByFlag says that people give rules with the command, by --allow: nothing is kept
 	// of what they add to RulesFile.
 	RulesByFlag bool
+
+	Hooks *hooks.Runner // of people, around calls; nil means none
 
 	Policy *policy.Store // what an administrator forbids; nil means nothing
 

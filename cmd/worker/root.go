@@ -13,6 +13,7 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/audits"
 	"github.com/agentworker/worker/cmd/worker/internal/ci"
 	"github.com/agentworker/worker/cmd/worker/internal/cli"
+	"github.com/agentworker/worker/cmd/worker/internal/hookcmd"
 	"github.com/agentworker/worker/cmd/worker/internal/permissions"
 	"github.com/agentworker/worker/cmd/worker/internal/run"
 	"github.com/agentworker/worker/cmd/worker/internal/sessions"
@@ -103,6 +104,7 @@ its events, durable and in order, on the stream of the session that called it.`,
 		sessions.Replay(p.Program),
 		permissions.Commands(p.Program),
 		permissions.Trust(p.Program),
+		hookcmd.Commands(p.Program),
 		p.approvalsCommand(),
 		audits.Commands(p.Program),
 		sessions.Commands(p.Program),

@@ -55,16 +55,19 @@ var mayImport = map[string][]string{
 	"internal/worktree":   nil,
 	"internal/spendlimit": nil,
 	"internal/mcpconfig":  nil,
+	"internal/hookconfig": nil,
+	"internal/trusted":    nil,
+	"hooks":               {"sandbox", "internal/hookconfig", "internal/trusted"}, // commands and requests around calls
 	"agentdefs": {
 		"agentdefs/internal/access", "agentdefs/internal/definition", "agentdefs/internal/diag", "agentdefs/internal/dialect",
 		"agentdefs/internal/scan", "agentdefs/internal/spelling", "agentdefs/internal/watch", "permission", "permission/glob",
 	},
 	"agentdefs/skills": {"agentdefs/internal/agentfile", "agentdefs/internal/definition", "agentdefs/internal/diag", "agentdefs/internal/spelling"}, // beside agents: who loads those needs none
 
-	"tool/web":       {"permission", "sandbox", "tool"},                       // the web
-	"tool/mcpclient": {"permission", "sandbox", "tool", "internal/mcpconfig"}, // MCP servers as tools
+	"tool/web":       {"permission", "sandbox", "tool"},                                           // the web
+	"tool/mcpclient": {"permission", "sandbox", "tool", "internal/mcpconfig", "internal/trusted"}, // MCP servers as tools
 	"tool":           {"permission", "permission/shell", "sandbox", "internal/worktree"},
-	"session":        {"session/audit", "session/conversation", "session/gate", "session/inbox", "session/journal", "session/lease", "session/lifetime", "session/masking", "session/models", "session/notes", "session/requests", "session/store", "session/toolcall", "eventbus", "eventbus/event", "permission", "permission/shell", "policy", "model", "tool"},
+	"session":        {"hooks", "session/audit", "session/conversation", "session/gate", "session/inbox", "session/journal", "session/lease", "session/lifetime", "session/masking", "session/models", "session/notes", "session/requests", "session/store", "session/toolcall", "eventbus", "eventbus/event", "permission", "permission/shell", "policy", "model", "tool"},
 	"taskt":          {"agentdefs", "agentdefs/skills", "session", "session/gate", "session/masking", "session/store", "eventbus", "eventbus/event", "model", "tool", "permission", "taskt/budget", "taskt/control", "taskt/input", "taskt/instructions", "taskt/memory", "taskt/offer", "taskt/planexit", "taskt/report", "taskt/skilltool", "taskt/slots", "taskt/workdir", "internal/spendlimit"},
 	"frontdoor":      {"taskt", "taskt/control", "taskt/input", "taskt/offer", "taskt/slots", "taskt/upkeep", "session", "session/live", "session/store", "eventbus", "eventbus/event", "frontdoor/mcpserver/internal/exttask", "frontdoor/mcpserver/internal/mcphttp", "frontdoor/mcpserver/internal/transport"},
 
@@ -92,7 +95,7 @@ var mayImport = map[string][]string{
 	"session/masking":      {"eventbus/event", "model"},
 	"session/models":       {"model"},
 	"session/notes":        {"session/store", "eventbus/event", "permission", "tool"},
-	"session/toolcall":     {"session/audit", "session/gate", "session/inbox", "session/journal", "session/lifetime", "session/masking", "session/store", "eventbus/event", "model", "permission", "tool"},
+	"session/toolcall":     {"hooks", "internal/hookconfig", "session/audit", "session/gate", "session/inbox", "session/journal", "session/lifetime", "session/masking", "session/store", "eventbus/event", "model", "permission", "tool"},
 
 	// What is stored of sessions, below what runs them: each may import those above it in this list.
 	"session/record":     {"eventbus/event", "model"},

@@ -163,7 +163,7 @@ func (p *Policy) Hint(d permission.Decision) string {
 func RuleFor(d permission.Decision) string {
 	value := d.Value
 	patterns := shell.AlwaysPatterns(value.Tool, []permission.Value{value})
-	if len(patterns) == 0 || d.Layer == permission.LayerPolicy {
+	if len(patterns) == 0 || d.Layer == permission.LayerPolicy || d.Layer == permission.LayerHook {
 		return ""
 	}
 	return fmt.Sprintf("%q: {%q: \"allow\"}", value.Tool, patterns[0])

@@ -35,6 +35,7 @@ func (s *Calls) admit(ctx context.Context, c *Call, wait bool) {
 		return
 	}
 	args := json.RawMessage(c.Arguments)
+	c.given = c.given || c.Prepared != nil && !c.hooksAsked
 	if c.Prepared == nil {
 		if err := checkObject(args); err != nil && c.CutAt != 0 {
 			limit := "limit"
@@ -74,7 +75,15 @@ func (s *Calls) admit(ctx context.Context, c *Call, wait bool) {
 		c.End(res)
 		return
 	}
-	if !wait && !c.follows() && layers.Decide(values).Action == permission.Ask {
+	action := layers.Decide(values).Action
+	if !wait && (!c.follows() && action == permission.Ask || hooked{s}.has(c)) {
+		return
+	}
+	if action != permission.Deny && (hooked{s}).askHooks(ctx, c, values) {
+		s.admit(ctx, c, wait)
+		return
+	}
+	if c.over {
 		return
 	}
 	s.admitDecided(ctx, c, layers, values)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/hooks"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/tool"
@@ -25,13 +26,16 @@ type Call struct {
 	CutAt     int64         // the output tokens at which the model's answer was cut; 0 means it was not, 1 that they are not known
 	Answered  func()        // called once the outcome is published; nil means nobody waits for that
 
-	calls     *Calls
-	running   *sync.WaitGroup // counts the call until it has its outcome; nil means nothing does
-	start     time.Time
-	tool      tool.Tool        // nil means that it is not looked up yet, or that there is none
-	admitted  *tool.Call       // nil means that it was not admitted, or not yet
-	described tool.Description // what a person was last asked about
-	untold    bool             // it may have changed what its tool does not tell
+	calls      *Calls
+	running    *sync.WaitGroup // counts the call until it has its outcome; nil means nothing does
+	start      time.Time
+	tool       tool.Tool        // nil means that it is not looked up yet, or that there is none
+	admitted   *tool.Call       // nil means that it was not admitted, or not yet
+	described  tool.Description // what a person was last asked about
+	given      bool             // Prepared is not made of the arguments
+	hooks      hooks.Outcome    // of the hooks before the call
+	hooksAsked bool             // they have judged it
+	untold     bool             // it may have changed what its tool does not tell
 
 	mu       sync.Mutex // guards what follows while the tool runs
 	res      Result

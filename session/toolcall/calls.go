@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/agentworker/worker/hooks"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session/audit"
@@ -24,6 +25,7 @@ import (
 // Process is what the calls of all sessions of a process share. Its fields do not change.
 type Process struct {
 	Policy     gate.Policy
+	Hooks      *hooks.Runner // nil means there are none
 	Store      *store.Store
 	Audit      audit.Recorder
 	Approver   gate.Approver // answers for sessions without one of their own; nil means nobody does
@@ -79,6 +81,7 @@ func (s *Calls) Try(ctx context.Context, c *Call) {
 	}
 	if c.admitted != nil && !c.over {
 		s.run(ctx, c)
+		hooked{s}.tellHooks(ctx, c)
 	}
 }
 

@@ -91,7 +91,7 @@ func (s *Calls) decideLate(ctx context.Context, callID string, value permission.
 // decide decides by the rules on a call, which need not be one of a tool. A call that the
 // audit log does not take is refused.
 func (s *Calls) decide(ctx context.Context, rules *gate.Layers, c *Call, values []permission.Value) verdict {
-	decision := rules.Decide(values)
+	decision := c.asked(rules.Decide(values))
 	entry := s.Audit.decision(c, values, decision, rules)
 	switch {
 	case decision.Action == permission.Allow:
@@ -103,6 +103,15 @@ func (s *Calls) decide(ctx context.Context, rules *gate.Layers, c *Call, values 
 		return s.Audit.stored(ctx, c, entry.Answered(event.Approved, "the call of "+c.tool.Spec().Follows), verdict{allowed: true, layers: rules})
 	}
 	second, reason := s.secondPerson(ctx, rules, values), rules.Reason(decision)
+	if c.hooks.Ask != nil && c.hooks.Ask.Text != "" {
+		reason += " " + c.hooks.Ask.Because() + "."
+	}
+	switch allow, deny := (hooked{s}).answer(ctx, c, decision); {
+	case deny != nil:
+		return verdict{refusal: hooked{s}.hookDenies(c, values, deny)}
+	case allow != nil && second == nil:
+		return s.Audit.stored(ctx, c, entry.Answered(event.Approved, allow.Hook.By()), verdict{allowed: true, layers: rules})
+	}
 	if second != nil {
 		reason += " " + second.Text()
 		for _, p := range second.AskedBy {
@@ -123,7 +132,7 @@ func (s *Calls) decide(ctx context.Context, rules *gate.Layers, c *Call, values 
 	}
 	allowed := func() bool {
 		rules, err := s.layers(c.tool)
-		return err == nil && rules.Decide(values).Action == permission.Allow
+		return err == nil && c.hooks.Ask == nil && rules.Decide(values).Action == permission.Allow
 	}
 	question := s.describe(c, values)
 	answered, err := s.ask(ctx, &approval.Approval{

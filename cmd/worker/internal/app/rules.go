@@ -54,6 +54,7 @@ func ownFolders(ws *workspace.Workspace, agentsDirs, policyFiles []string) []per
 	deny("the policy", below(policyFiles...), toolcatalog.Writers...)
 	deny("the repository's own rules", below(RepositoryFile(ws)), toolcatalog.Writers...)
 	deny("the repository's MCP servers", below(filepath.Join(ws.Root, ".mcp.json")), toolcatalog.Writers...)
+	deny("the repository's hooks", below(hookFiles(ws)...), toolcatalog.Writers...)
 	deny("the worker's own folders", below(ws.StateDir, ws.StateHome, ws.ConfigDir), "*")
 	return rules
 }
@@ -82,7 +83,7 @@ func (p *Program) ToolOptions(ws *workspace.Workspace) *tool.Options {
 		Sandbox: tool.SandboxOptions{
 			Mode:      p.Settings.Sandbox.Mode,
 			Folders:   append(userSkills(ws), p.Settings.Sandbox.Folders...),
-			Protected: slices.Concat(folders, p.policyFiles(), []string{RepositoryFile(ws), filepath.Join(ws.Root, ".mcp.json")}),
+			Protected: slices.Concat(folders, p.policyFiles(), []string{RepositoryFile(ws), filepath.Join(ws.Root, ".mcp.json")}, hookFiles(ws)),
 			Hidden:    slices.Concat([]string{ws.StateDir, ws.StateHome, ws.ConfigDir}, p.Settings.KeyFiles()),
 		},
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/cmd/worker/internal/cli"
+	"github.com/agentworker/worker/hooks"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/internal/workspace"
 	"github.com/agentworker/worker/internal/worktree"
@@ -43,6 +44,7 @@ type Worker struct {
 	announced sync.WaitGroup // of the changes of agents
 	files     *tool.Workspace
 	servers   *mcpclient.Servers
+	hooks     *hooks.Runner
 	prices    *price.Table
 	program   *Program
 }
@@ -123,6 +125,12 @@ func (a *Worker) openFiles(ctx context.Context) error {
 		return cli.Usage(err)
 	}
 	a.servers = NewServers(p, ws)
+	if a.hooks, err = NewHooks(p, ws); err != nil {
+		return err
+	}
+	if untrusted := a.hooks.Untrusted(); untrusted != "" {
+		fmt.Fprintln(p.Stderr, "worker: "+termtext.Printable(untrusted))
+	}
 	if options.Sandbox.Mode == sandbox.Off {
 		fmt.Fprintln(p.Stderr, "The sandbox is off (--sandbox=off): commands reach whatever you do. Those that rules restrict are asked about.")
 	}
@@ -153,6 +161,7 @@ func (a *Worker) openSessions(ctx context.Context, above *policy.Store, who atte
 		Static:     rules,
 		Repository: repository,
 		Policy:     above,
+		Hooks:      a.hooks,
 		RulesFile:  RulesFile(ws),
 
 		RulesByFlag: p.Pipeline,
@@ -315,6 +324,7 @@ func (a *Worker) Close() error {
 	if a.servers != nil {
 		errs = append(errs, a.servers.Close())
 	}
+	a.hooks.Close()
 	if a.files != nil {
 		errs = append(errs, a.files.Close())
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/internal/boundedfile"
 	"github.com/agentworker/worker/internal/errtext"
+	"github.com/agentworker/worker/internal/hookconfig"
 	"github.com/agentworker/worker/internal/mcpconfig"
 	"github.com/agentworker/worker/internal/spendlimit"
 	"github.com/agentworker/worker/internal/workspace"
@@ -99,6 +100,11 @@ type Settings struct {
 	// files of servers are read too, or all.
 	MCPServers []*mcpconfig.Server
 	MCPFrom    []string
+
+	// Hooks are those of the user, in the setting hooks; HooksFrom are programs whose files of
+	// the user have some.
+	Hooks     []*hookconfig.Hook
+	HooksFrom []string
 
 	searchSettings
 
@@ -181,6 +187,7 @@ func (s *Settings) Register(command *pflag.FlagSet) {
 	flags = s.group("The web and MCP servers")
 	s.searchSettings.register(flags)
 	s.registerServers(flags)
+	s.registerHooks(flags)
 
 	s.flags = pflag.NewFlagSet("settings", pflag.ContinueOnError)
 	s.flags.SortFlags = false // as the config file's keys are listed

@@ -1,0 +1,143 @@
+package hooks
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentworker/worker/internal/hookconfig"
+	"github.com/agentworker/worker/internal/toolcatalog"
+)
+
+// again is for how long the files are not looked at after a look.
+const again = time.Second
+
+// current returns the hooks of the settings and files now. After a fault in a file the last
+// good ones stay.
+func (r *Runner) current() []*hookconfig.Hook {
+	r.mu.Lock()
+	stale := time.Since(r.looked) >= again
+	r.mu.Unlock()
+	if stale {
+		if err := r.load(); err != nil {
+			r.opts.Logger.Warn("the last good hooks stay in force", "err", err)
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.hooks
+}
+
+// load reads the files if one of them has changed.
+func (r *Runner) load() error {
+	files := hookconfig.Expand(r.opts.Files)
+	var stamp strings.Builder
+	for _, f := range files {
+		if info, err := os.Stat(f.Path); err == nil {
+			fmt.Fprintf(&stamp, "%s %d %d\n", f.Path, info.Size(), info.ModTime().UnixNano())
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	first := r.looked.IsZero()
+	r.looked = time.Now()
+	if !first && stamp.String() == r.stamp {
+		return nil
+	}
+	r.stamp = stamp.String()
+	all := slices.Clone(r.opts.Own)
+	var errs []error
+	for _, f := range files {
+		hooks, err := f.Read()
+		if err != nil && (!first || !f.Repository) {
+			errs = append(errs, err)
+		}
+		all = append(all, hooks...)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	r.hooks = all
+	return nil
+}
+
+// All returns the hooks of the settings and files.
+func (r *Runner) All() []*hookconfig.Hook { return slices.Clone(r.current()) }
+
+// Problems returns what is wrong with files of hooks of the repository.
+func (r *Runner) Problems() (errs []error) {
+	for _, f := range hookconfig.Expand(r.opts.Files) {
+		if _, err := f.Read(); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errs
+}
+
+// State returns whether a hook may run.
+func (r *Runner) State(h *hookconfig.Hook) State {
+	if !h.Repository || r.opts.Always {
+		return IsTrusted
+	}
+	return r.opts.Trust.State(h, r.opts.Root)
+}
+
+// Untrusted says which hooks of the repository do not run since nobody trusts them; empty
+// means none.
+func (r *Runner) Untrusted() string {
+	if r == nil {
+		return ""
+	}
+	var places []string
+	n := 0
+	for _, h := range r.All() {
+		if r.State(h) == NotTrusted {
+			if n++; n <= 3 {
+				places = append(places, fmt.Sprintf("%s at %s", h.Event, h.Source()))
+			}
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	if n > len(places) {
+		places = append(places, fmt.Sprintf("%d more", n-len(places)))
+	}
+	return fmt.Sprintf("hooks of the repository do not run, since nobody trusts them: %s. 'worker hooks list' shows them, and 'worker hooks trust' lets them run", strings.Join(places, ", "))
+}
+
+// applies reports whether the rule in "if" may be about the call. One that can't be read
+// exactly is about all calls of its tool.
+func applies(h *hookconfig.Hook, c *Call) bool {
+	if h.If == "" {
+		return true
+	}
+	name, rest, ok := strings.Cut(h.If, "(")
+	if !slices.Contains(toolcatalog.HookNames(c.Tool, true), strings.TrimSpace(name)) {
+		return false
+	}
+	if !ok || c.Tool != toolcatalog.ShellExec {
+		return true
+	}
+	var in struct{ Command string }
+	if json.Unmarshal(c.Input, &in) != nil || strings.ContainsAny(in.Command, ";|&$`(){}<>\n\\'\"=") {
+		return true
+	}
+	pattern := strings.TrimSuffix(strings.TrimSpace(rest), ")")
+	prefix, any := strings.CutSuffix(strings.TrimSuffix(pattern, ":*"), "*")
+	if strings.HasSuffix(pattern, ":*") {
+		any = true
+	}
+	if strings.Contains(prefix, "*") {
+		return true
+	}
+	command := strings.TrimSpace(in.Command)
+	if any {
+		return strings.HasPrefix(command+" ", prefix)
+	}
+	return command == prefix
+}

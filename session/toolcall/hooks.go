@@ -1,0 +1,123 @@
+package toolcall
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/agentworker/worker/hooks"
+	"github.com/agentworker/worker/internal/hookconfig"
+	"github.com/agentworker/worker/permission"
+)
+
+// hooked are the calls of a session as hooks have them.
+type hooked struct{ *Calls }
+
+// hookCall is what hooks are told of a call.
+func (s hooked) hookCall(e hookconfig.Event, c *Call) hooks.Call {
+	r := s.log.Record()
+	h := hooks.Call{
+		Event: e, SessionID: s.log.Path[0].SessionID, Cwd: s.Paths.Root, Traceparent: r.Traceparent,
+		Tool: c.Name, ID: c.ID, Input: json.RawMessage(c.Arguments),
+	}
+	if len(s.log.Path) > 1 {
+		h.AgentID, h.AgentType = s.log.ID, r.Agent
+	}
+	return h
+}
+
+// has reports whether hooks judge a call before it is made.
+func (s hooked) has(c *Call) bool {
+	if s.p.Hooks == nil {
+		return false
+	}
+	call := s.hookCall(hookconfig.PreToolUse, c)
+	return s.p.Hooks.Has(&call)
+}
+
+// askHooks has the hooks judge a call that no rule denies. It reports whether they have changed the
+// arguments, which are then to be judged from the start. If they deny the call, it is over.
+func (s hooked) askHooks(ctx context.Context, c *Call, values []permission.Value) (changed bool) {
+	if s.p.Hooks == nil || c.hooksAsked {
+		return false
+	}
+	c.hooksAsked = true
+	out := s.p.Hooks.Run(ctx, s.hookCall(hookconfig.PreToolUse, c))
+	c.hooks = out
+	switch {
+	case out.Deny != nil:
+		c.End(s.hookDenies(c, values, out.Deny))
+	case out.Updated != nil && c.Prepared != nil && c.given:
+		c.End(s.hookDenies(c, values, &hooks.Voice{Hook: out.By.Hook, Text: "it changes the arguments of a call that a person has made"}))
+	case out.Updated != nil:
+		c.Arguments, c.Prepared = string(out.Updated), nil
+		return true
+	}
+	return false
+}
+
+// hookDenies refuses a call, since a hook does.
+func (s hooked) hookDenies(c *Call, values []permission.Value, by *hooks.Voice) Result {
+	r := s.Audit.decision(c, values, permission.Decision{Action: permission.Deny, Layer: permission.LayerHook}, nil)
+	r.By, r.Source, r.Reason = by.Hook.By(), by.Hook.Source(), by.Text
+	s.Audit.note(r)
+	return refuse("%s is denied by the %s", c.Name, by.Because())
+}
+
+// asked is a decision as the hooks of a call have it: what they ask about is asked about.
+func (c *Call) asked(d permission.Decision) permission.Decision {
+	if c.hooks.Ask == nil || d.Action != permission.Allow {
+		return d
+	}
+	h := c.hooks.Ask.Hook
+	rule := permission.Rule{Tool: c.Name, Pattern: "*", Action: permission.Ask, Source: permission.Source{File: h.File, Line: h.Line}}
+	return permission.Decision{Action: permission.Ask, Layer: permission.LayerHook, Rule: &rule, Value: d.Value}
+}
+
+// answer returns the hook that answers the question of a call; nil means that none does. It
+// is no answer to a policy of the machine, or to another hook.
+func (s hooked) answer(ctx context.Context, c *Call, d permission.Decision) (allow, deny *hooks.Voice) {
+	if s.p.Hooks == nil || c.tool == nil {
+		return nil, nil
+	}
+	out := s.p.Hooks.Run(ctx, s.hookCall(hookconfig.PermissionRequest, c))
+	allow, deny = c.hooks.Allow, out.Deny
+	if allow == nil && out.Updated == nil {
+		allow = out.Allow
+	}
+	if c.hooks.Ask != nil || out.Ask != nil || d.Layer == permission.LayerPolicy {
+		allow = nil
+	}
+	return allow, deny
+}
+
+// tellHooks tells the hooks how a call has ended, and adds what they say to its result.
+func (s hooked) tellHooks(ctx context.Context, c *Call) {
+	if s.p.Hooks == nil || c.admitted == nil {
+		return
+	}
+	c.mu.Lock()
+	res, told := c.res, c.returned || !c.over
+	c.mu.Unlock()
+	if told {
+		return
+	}
+	event := hookconfig.PostToolUse
+	if res.IsError {
+		event = hookconfig.PostToolUseFailure
+	}
+	call := s.hookCall(event, c)
+	call.Response, call.Took = res.Text, time.Since(c.start)
+	out := s.p.Hooks.Run(ctx, call)
+	if out.Output != nil {
+		res.Text = out.Output.Marked()
+	}
+	said := c.hooks.Context
+	if out.Deny != nil {
+		said = append(said, *out.Deny)
+	}
+	if added := hooks.Added(append(said, out.Context...)); added != "" || out.Output != nil {
+		res.Text += added
+		c.End(res)
+	}
+}
