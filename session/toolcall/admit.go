@@ -20,7 +20,7 @@ import (
 // call may run, or is over. Without wait it may be neither, if somebody has to be asked.
 func (s *Calls) admit(ctx context.Context, c *Call, wait bool) {
 	if c.start.IsZero() {
-		c.start = time.Now()
+		c.start, c.given = time.Now(), c.Prepared != nil
 	}
 	if err := s.log.Over(); err != nil {
 		c.End(s.Audit.refuseUndecided(c, "%s is refused, since %v", c.Name, err))
@@ -35,7 +35,6 @@ func (s *Calls) admit(ctx context.Context, c *Call, wait bool) {
 		return
 	}
 	args := json.RawMessage(c.Arguments)
-	c.given = c.given || c.Prepared != nil && !c.hooksAsked
 	if c.Prepared == nil {
 		if err := checkObject(args); err != nil && c.CutAt != 0 {
 			limit := "limit"

@@ -51,6 +51,7 @@ func (s hooked) askHooks(ctx context.Context, c *Call, values []permission.Value
 		c.End(s.hookDenies(c, values, &hooks.Voice{Hook: out.By.Hook, Text: "it changes the arguments of a call that a person has made"}))
 	case out.Updated != nil:
 		c.Arguments, c.Prepared = string(out.Updated), nil
+		c.hooks.Context = append(c.hooks.Context, hooks.Voice{Hook: out.By.Hook, Text: "The arguments of the call were changed to: " + c.Arguments})
 		return true
 	}
 	return false
