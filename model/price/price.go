@@ -6,9 +6,10 @@
 //
 //	{"anthropic": {"models": {"claude-sonnet-5-5": {"cost": {"input": 2, "output": 10, "cache_read": 0.1, "cache_write": 2.5}}}}}
 //
-// Of what else such a file says two things are read. "context_over_200k" beside "input"
-// has the prices of a prompt of more than 200,000 tokens, and {"limit": {"context": N}}
-// beside "cost" the tokens of the model's context window.
+// Of what else such a file says a few things are read. "context_over_200k" beside "input"
+// has the prices of a prompt of more than 200,000 tokens. {"limit": {"context": N, "output": N}}
+// beside "cost" has the tokens of the model's context window and of its longest answer,
+// {"modalities": {"input": ["text", "image"]}} what it takes, and "last_updated" the date.
 package price
 
 import (
@@ -33,8 +34,16 @@ var builtIn []byte
 // Table has the prices of models. It is immutable. nil and the zero value only know the
 // models that cost nothing.
 type Table struct {
-	models  map[string]prices
-	windows map[string]int64 // the tokens of their context windows
+	models map[string]prices
+	rows   map[string]Row
+}
+
+// Row is what is known of a model beside its prices. The zero Row knows nothing.
+type Row struct {
+	Window int64  // the tokens of the context window; 0 means not known
+	Output int64  // the tokens of the longest answer; 0 means not known
+	Vision bool   // it takes images; false also means not known
+	Date   string // when this was so, as in 2026-11-27; empty means not known
 }
 
 // prices are those of one model.
@@ -69,9 +78,9 @@ func Load(file string) (*Table, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the prices of models in %s: %w", file, err)
 	}
-	both := &Table{maps.Clone(table.models), maps.Clone(table.windows)}
+	both := &Table{maps.Clone(table.models), maps.Clone(table.rows)}
 	maps.Copy(both.models, own.models)
-	maps.Copy(both.windows, own.windows)
+	maps.Copy(both.rows, own.rows)
 	return both, nil
 }
 
@@ -81,36 +90,54 @@ var builtInTable = sync.OnceValues(func() (*Table, error) {
 
 func parse(data []byte) (*Table, error) {
 	var providers map[string]struct {
-		Models map[string]struct {
-			Cost  json.RawMessage `json:"cost"`
-			Limit struct {
-				Context int64 `json:"context"`
-			} `json:"limit"`
-		} `json:"models"`
+		Date   string              `json:"date"`
+		Models map[string]rawModel `json:"models"`
 	}
 	if err := json.Unmarshal(data, &providers); err != nil {
 		return nil, fmt.Errorf("%w (the form is the one of https://models.dev/api.json)", err)
 	}
-	table := &Table{make(map[string]prices), make(map[string]int64)}
+	table := &Table{make(map[string]prices), make(map[string]Row)}
 	for _, provider := range slices.Sorted(maps.Keys(providers)) {
-		for name, m := range providers[provider].Models {
-			if m.Limit.Context > 0 {
-				table.windows[provider+"/"+name] = m.Limit.Context
+		p := providers[provider]
+		for name, m := range p.Models {
+			if row := m.row(p.Date); row != (Row{Date: row.Date}) {
+				table.rows[provider+"/"+name] = row
 			}
 			if len(m.Cost) == 0 || string(m.Cost) == "null" {
 				continue // not known
 			}
-			p, err := parseCost(m.Cost)
+			cost, err := parseCost(m.Cost)
 			if err != nil {
 				return nil, fmt.Errorf("%s/%s: %w", provider, name, err)
 			}
-			table.models[provider+"/"+name] = p
+			table.models[provider+"/"+name] = cost
 		}
 	}
 	if len(table.models) == 0 {
 		return nil, errors.New("it has no price of any model (the form is the one of https://models.dev/api.json)")
 	}
 	return table, nil
+}
+
+// rawModel is a model as a file says it.
+type rawModel struct {
+	Cost  json.RawMessage `json:"cost"`
+	Limit struct {
+		Context int64 `json:"context"`
+		Output  int64 `json:"output"`
+	} `json:"limit"`
+	Modalities struct {
+		Input []string `json:"input"`
+	} `json:"modalities"`
+	Updated string `json:"last_updated"`
+}
+
+// row returns what m says; date is that of its provider.
+func (m *rawModel) row(date string) Row {
+	if date == "" {
+		date = m.Updated
+	}
+	return Row{max(0, m.Limit.Context), max(0, m.Limit.Output), slices.Contains(m.Modalities.Input, "image"), date}
 }
 
 var contextOver = regexp.MustCompile(`^context_over_([0-9]{1,9})k$`)
@@ -203,17 +230,20 @@ func (t *Table) Cost(name string, u model.Usage) model.USD {
 		float64(u.CacheWriteTokens)*r.write + float64(u.OutputTokens)*r.output) / million)
 }
 
+// Row returns what is known of a model, which is named as [model.Model.Name] does.
+func (t *Table) Row(name string) Row {
+	if t == nil {
+		return Row{}
+	}
+	if row, ok := t.rows[name]; ok {
+		return row
+	}
+	return t.rows[dated.ReplaceAllString(name, "")]
+}
+
 // Window returns how many tokens the context window of a model has; 0 means nobody has said
 // it.
-func (t *Table) Window(name string) int64 {
-	if t == nil {
-		return 0
-	}
-	if n := t.windows[name]; n > 0 {
-		return n
-	}
-	return t.windows[dated.ReplaceAllString(name, "")]
-}
+func (t *Table) Window(name string) int64 { return t.Row(name).Window }
 
 // Known reports whether the prices of a model are known.
 func (t *Table) Known(name string) bool {

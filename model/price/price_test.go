@@ -88,3 +88,21 @@ func TestLoadRefuses(t *testing.T) {
 		}
 	}
 }
+
+// TestRow: what a file says of a model beside its prices.
+func TestRow(t *testing.T) {
+	prices := table(t, `{"a": {"models": {
+		"sees": {"last_updated": "2026-01-02", "limit": {"context": 10, "output": 5}, "modalities": {"input": ["text", "image", "pdf"]}, "cost": {"input": 1, "output": 1}},
+		"reads": {"limit": {"output": -1}, "modalities": {"input": ["text"]}}}}}`)
+	for name, want := range map[string]price.Row{
+		"a/sees": {Window: 10, Output: 5, Vision: true, Date: "2026-01-02"}, "a/reads": {}, "a/sees-20260102": {Window: 10, Output: 5, Vision: true, Date: "2026-01-02"},
+		"anthropic/claude-opus-4-6": {Window: 200_000, Output: 128_000, Vision: true, Date: "2026-10-24"}, "host": {},
+	} {
+		if got := prices.Row(name); got != want {
+			t.Errorf("%s: %+v, want %+v", name, got, want)
+		}
+	}
+	if got := (*price.Table)(nil).Row("a/sees"); got != (price.Row{}) {
+		t.Errorf("without a table: %+v", got)
+	}
+}
