@@ -52,7 +52,7 @@ type Request struct {
 	NoToolCalls bool
 
 	// Path is the ids of the sessions from the root down to the one that asks.
-	// It is empty if no session asks. Providers are not told.
+	// It is empty if no session asks. A provider gets a hash of the first at most.
 	Path []string
 
 	Params

@@ -52,6 +52,11 @@ func (responsesWire) content(_ *parsed, turn *replaymodel.Turn) [][]byte {
 		empty := maps.Clone(item)
 		empty["status"] = "in_progress"
 		switch item["type"] {
+		case "reasoning":
+			add("response.output_item.added", object{"output_index": i, "item": object{"type": "reasoning", "id": item["id"], "summary": []any{}}})
+			for _, piece := range turn.Reasoning {
+				add("response.reasoning_summary_text.delta", at(object{"summary_index": 0, "delta": piece}))
+			}
 		case "message":
 			text := turn.Text.String()
 			empty["content"] = []any{}
@@ -84,6 +89,12 @@ func outputText(text string) object {
 // call of "namespace.name" is one of that namespace's function.
 func outputItems(turn *replaymodel.Turn) []object {
 	var items []object
+	if len(turn.Reasoning) > 0 {
+		items = append(items, object{
+			"type": "reasoning", "id": "rs_scripted", "summary": []any{object{"type": "summary_text", "text": turn.Reasoning.String()}},
+			"encrypted_content": turn.Signature,
+		})
+	}
 	if len(turn.Text) > 0 {
 		items = append(items, object{
 			"type": "message", "id": "msg_scripted", "status": "completed", "role": "assistant",

@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/model/internal/endpoint"
+	"github.com/agentworker/worker/model/internal/openaiwire"
 )
 
 // chunk is an event of a streamed answer: the fields that are read. What is not needed for the
@@ -16,12 +17,12 @@ import (
 type chunk struct {
 	Object  string
 	Choices []struct {
-		Index        number
+		Index        openaiwire.Number
 		Delta        delta
-		Message      delta  // of an answer that comes whole
-		FinishReason text   `json:"finish_reason"`
-		Native       text   `json:"native_finish_reason"` // of the provider behind OpenRouter
-		Usage        *usage // Moonshot has it here
+		Message      delta           // of an answer that comes whole
+		FinishReason openaiwire.Text `json:"finish_reason"`
+		Native       openaiwire.Text `json:"native_finish_reason"` // of the provider behind OpenRouter
+		Usage        *usage          // Moonshot has it here
 	}
 	Usage *usage
 	Groq  struct{ Usage *usage } `json:"x_groq"`
@@ -29,14 +30,14 @@ type chunk struct {
 }
 
 type usage struct {
-	PromptTokens     number `json:"prompt_tokens"`
-	CompletionTokens number `json:"completion_tokens"`
+	PromptTokens     openaiwire.Number `json:"prompt_tokens"`
+	CompletionTokens openaiwire.Number `json:"completion_tokens"`
 	Details          struct {
-		CachedTokens     number `json:"cached_tokens"`
-		CacheWriteTokens number `json:"cache_write_tokens"`
+		CachedTokens     openaiwire.Number `json:"cached_tokens"`
+		CacheWriteTokens openaiwire.Number `json:"cache_write_tokens"`
 	} `json:"prompt_tokens_details"`
-	CacheHitTokens number `json:"prompt_cache_hit_tokens"` // DeepSeek's name for it
-	CachedTokens   number `json:"cached_tokens"`           // Moonshot's
+	CacheHitTokens openaiwire.Number `json:"prompt_cache_hit_tokens"` // DeepSeek's name for it
+	CachedTokens   openaiwire.Number `json:"cached_tokens"`           // Moonshot's
 }
 
 // UnmarshalJSON implements [json.Unmarshaler]: counts of another form are not known.
@@ -49,7 +50,7 @@ func (u *usage) UnmarshalJSON(data []byte) error {
 // delta is a piece of the answer. Servers have many names for what a model thinks.
 type delta struct {
 	Content   content
-	Refusal   text
+	Refusal   openaiwire.Text
 	ToolCalls callDeltas `json:"tool_calls"`
 	// FunctionCall is the API's tool call of old.
 	FunctionCall *functionDelta `json:"function_call"`
@@ -74,7 +75,7 @@ func (d *delta) thoughts() string {
 	}
 	var said string
 	for _, raw := range d.Details {
-		var detail struct{ Text, Summary text }
+		var detail struct{ Text, Summary openaiwire.Text }
 		if json.Unmarshal(raw, &detail) == nil {
 			said += string(detail.Text + detail.Summary)
 		}
@@ -114,11 +115,11 @@ func (a *answer) add(event string, data []byte) ([]model.Part, error) {
 	if err := json.Unmarshal(data, &c); err != nil {
 		return nil, fmt.Errorf("reading the answer: %w", err)
 	}
-	if says(c.Error) {
-		return nil, sentError(c.Error)
+	if openaiwire.Says(c.Error) {
+		return nil, openaiwire.SentError(c.Error)
 	}
 	if c.Object == "error" || event == "error" && c.Choices == nil { // vLLM, llama.cpp: instead of a chunk
-		return nil, sentError(data)
+		return nil, openaiwire.SentError(data)
 	}
 	var parts []model.Part
 	counts := cmp.Or(c.Usage, c.Groq.Usage)
@@ -200,7 +201,7 @@ func (a *answer) end() ([]model.Part, error) {
 		a.gaveUp = a.finish
 	}
 	if a.gaveUp != "" {
-		return nil, &wireError{Kind: model.ErrUnavailable, Text: "the server gave up (" + a.gaveUp + ")"}
+		return nil, &openaiwire.Error{Kind: model.ErrUnavailable, Text: "the server gave up (" + a.gaveUp + ")"}
 	}
 	parts := a.thinkingOf(a.text.End())
 	if a.reasoning.Len() > 0 {

@@ -8,19 +8,20 @@ import (
 	"strings"
 
 	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/model/internal/openaiwire"
 )
 
 // callDelta is a piece of a tool call.
 type callDelta struct {
-	Index    *number // nil means some servers leave it out
-	ID       text
+	Index    *openaiwire.Number // nil means some servers leave it out
+	ID       openaiwire.Text
 	Function functionDelta
 	Extra    json.RawMessage `json:"extra_content"` // Gemini wants it back
 }
 
 type functionDelta struct {
-	Name      text
-	Arguments text
+	Name      openaiwire.Text
+	Arguments openaiwire.Text
 }
 
 // calls puts the tool calls of an answer together.
@@ -30,7 +31,7 @@ type calls struct {
 
 // call is a tool call that is arriving.
 type call struct {
-	index     *number
+	index     *openaiwire.Number
 	id, name  string
 	arguments strings.Builder
 	extra     json.RawMessage
@@ -52,7 +53,7 @@ func (c *calls) add(d callDelta) {
 	case target.arguments.Len() == 0 && target.name != name:
 		target.name += name // it comes in pieces
 	}
-	if says(d.Extra) {
+	if openaiwire.Says(d.Extra) {
 		target.extra = d.Extra
 	}
 	target.arguments.WriteString(string(d.Function.Arguments))

@@ -3,32 +3,8 @@ package openaimodel
 import (
 	"bytes"
 	"encoding/json"
-	"strconv"
 	"strings"
 )
-
-// text is a string. null is empty, and another JSON value is that value's text.
-type text string
-
-// UnmarshalJSON implements [json.Unmarshaler].
-func (t *text) UnmarshalJSON(data []byte) error {
-	if json.Unmarshal(data, (*string)(t)) != nil {
-		*t = text(data)
-	}
-	return nil
-}
-
-// number is a whole number, which some servers send as 1.0 or "1". What is none is 0.
-type number int64
-
-// UnmarshalJSON implements [json.Unmarshaler].
-func (n *number) UnmarshalJSON(data []byte) error {
-	f, err := strconv.ParseFloat(string(bytes.Trim(data, `" `)), 64)
-	if err == nil && f > 0 && f < 1<<53 {
-		*n = number(f)
-	}
-	return nil
-}
 
 // content is what a model says or thinks: a text, an object with one, or a list of parts.
 type content struct{ text, thought string }
@@ -75,13 +51,4 @@ type raws []json.RawMessage
 func (r *raws) UnmarshalJSON(data []byte) error {
 	_ = json.Unmarshal(data, (*[]json.RawMessage)(r))
 	return nil
-}
-
-// says reports whether an error in a chunk is one: some servers send an empty one with each.
-func says(sent json.RawMessage) bool {
-	switch string(bytes.Join(bytes.Fields(sent), nil)) {
-	case "", "null", "{}", "[]", `""`, "false":
-		return false
-	}
-	return true
 }

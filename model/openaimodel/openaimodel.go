@@ -48,6 +48,7 @@ import (
 
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/model/internal/endpoint"
+	"github.com/agentworker/worker/model/internal/openaiwire"
 	"github.com/agentworker/worker/model/provider"
 )
 
@@ -103,7 +104,7 @@ func New(name string, opts *Options) *Model {
 	m := &Model{name: name, provider: cmp.Or(o.Provider, "openai"), keyHeader: o.KeyHeader, each: o.EachDelta}
 	m.at = endpoint.Endpoint{
 		Model: m.Name(), API: "the Chat Completions API", Base: strings.TrimRight(o.BaseURL, "/"),
-		Key: strings.TrimSpace(o.APIKey), Hint: ", which may have to end in /v1", Read: readRefusal,
+		Key: strings.TrimSpace(o.APIKey), Hint: ", which may have to end in /v1", Read: openaiwire.ReadRefusal,
 	}
 	if m.at.Base == "" {
 		row, _ := provider.Named("openai")

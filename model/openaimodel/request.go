@@ -1,7 +1,6 @@
 package openaimodel
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -12,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/model/internal/openaiwire"
 )
 
 // completion is a request as the API takes it: https://platform.openai.com/docs/api-reference/chat/create
@@ -25,6 +25,7 @@ type completion struct {
 	Temperature         *float64      `json:"temperature,omitempty"`
 	TopP                *float64      `json:"top_p,omitempty"`
 	ReasoningEffort     string        `json:"reasoning_effort,omitempty"`
+	PromptCacheKey      string        `json:"prompt_cache_key,omitempty"`
 	Stream              bool          `json:"stream"`
 	StreamOptions       streamOptions `json:"stream_options"`
 }
@@ -80,6 +81,9 @@ func (m *Model) body(req *model.Request) ([]byte, error) {
 		params.MaxTokens = max(0, req.MaxOutputTokens)
 	}
 	m.sampling(&params, req)
+	if m.known.Name == "openai" {
+		params.PromptCacheKey = openaiwire.CacheKey(req)
+	}
 	for _, spec := range req.Tools {
 		if len(spec.InputSchema) > 0 && !json.Valid(spec.InputSchema) {
 			return nil, fmt.Errorf("the input schema of tool %s is not valid JSON", spec.Name)
@@ -115,10 +119,7 @@ func (m *Model) body(req *model.Request) ([]byte, error) {
 func (m *Model) user(msg model.Message) []message {
 	var messages []message
 	for _, result := range msg.ToolResults {
-		text := result.Text
-		if result.IsError && !strings.HasPrefix(strings.ToLower(text), "error") {
-			text = "Error: " + text
-		}
+		text := openaiwire.Output(result)
 		id := m.callID(result.ToolCallID)
 		messages = append(messages, message{Role: "tool", Content: &text, ToolCallID: &id})
 	}
@@ -145,9 +146,9 @@ func (m *Model) assistant(msg model.Message, thinks bool) []message {
 	}
 	out.ReasoningDetails, out.ReasoningOpaque = back.Details, back.Opaque
 	for i, call := range msg.ToolCalls {
-		sent := toolCall{ID: m.callID(call.ID), Type: "function", Function: functionCall{model.ToolName(call.Name), arguments(call.Arguments)}}
+		sent := toolCall{ID: m.callID(call.ID), Type: "function", Function: functionCall{model.ToolName(call.Name), openaiwire.Arguments(call.Arguments)}}
 		switch {
-		case i < len(back.Calls) && says(back.Calls[i]):
+		case i < len(back.Calls) && openaiwire.Says(back.Calls[i]):
 			sent.Extra = back.Calls[i]
 		case i == 0 && m.known.Name == "gemini": // it demands one of the first call
 			sent.Extra = unsigned
@@ -187,19 +188,4 @@ func reasoning(msg model.Message) string {
 		}
 	}
 	return strings.Join(texts, "\n")
-}
-
-// arguments returns the arguments of a tool call as a JSON object. OpenAI takes
-// any text back, but Ollama and the chat templates of vLLM read it and fail the
-// whole request if it is none.
-func arguments(text string) string {
-	raw := bytes.TrimSpace([]byte(text))
-	if bytes.HasPrefix(raw, []byte("{")) && json.Valid(raw) {
-		return text
-	}
-	wrapped, err := json.Marshal(map[string]string{"INVALID_JSON": text})
-	if err != nil {
-		return "{}" // a map of strings has a JSON
-	}
-	return string(wrapped)
 }

@@ -1,11 +1,8 @@
 package openaimodel
 
 import (
-	"regexp"
-	"strconv"
-	"strings"
-
 	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/model/internal/openaiwire"
 )
 
 // sampling adds temperature, top_p and reasoning_effort from req, except where OpenAI
@@ -18,8 +15,8 @@ import (
 //
 // Other servers get all of it.
 func (m *Model) sampling(params *completion, req *model.Request) {
-	version, alwaysReasons := generation(m.name)
-	effort := effort(req.Effort)
+	version, alwaysReasons := openaiwire.Generation(m.name)
+	effort := openaiwire.Effort(req.Effort)
 	if m.known.OpenAI && version >= 504 && len(req.Tools) > 0 {
 		effort = ""
 	}
@@ -33,32 +30,4 @@ func (m *Model) sampling(params *completion, req *model.Request) {
 	if req.TopP != nil {
 		params.TopP = req.TopP
 	}
-}
-
-// effort returns the API's word for an effort.
-func effort(word string) string {
-	switch e := strings.ToLower(strings.TrimSpace(word)); e {
-	case "none", "minimal", "low", "medium", "high", "xhigh", "max":
-		return e
-	default:
-		return ""
-	}
-}
-
-var (
-	gptName = regexp.MustCompile(`^gpt-(\d{1,2})(?:\.(\d{1,2}))?(?:-|$)`)
-	oName   = regexp.MustCompile(`^o\d(?:-|$)`)
-)
-
-// generation returns the version of a model, 504 for gpt-5.4 and 0 for those of
-// other names, and whether it reasons whatever is asked for.
-func generation(name string) (version int, alwaysReasons bool) {
-	part := gptName.FindStringSubmatch(name)
-	if part == nil {
-		return 0, oName.MatchString(name)
-	}
-	major, _ := strconv.Atoi(part[1]) // digits, or nothing: 0
-	minor, _ := strconv.Atoi(part[2])
-	version = 100*major + minor
-	return version, version == 500
 }

@@ -19,7 +19,7 @@ const (
 )
 
 // Forms are all of them.
-var Forms = []Form{Messages, Chat}
+var Forms = []Form{Messages, Chat, Responses}
 
 // Row is what is known of a provider.
 type Row struct {

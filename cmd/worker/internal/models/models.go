@@ -16,6 +16,7 @@ import (
 	"github.com/agentworker/worker/model/openaimodel"
 	"github.com/agentworker/worker/model/provider"
 	"github.com/agentworker/worker/model/replaymodel"
+	"github.com/agentworker/worker/model/responsesmodel"
 	"github.com/agentworker/worker/policy"
 )
 
@@ -129,6 +130,9 @@ func (m Models) withKey(name string, at, keyed *settings.Provider) (model.Model,
 	base := at.BaseURL(m.getenv)
 	if at.Form == provider.Messages {
 		return anthropicmodel.New(name, &anthropicmodel.Options{Provider: at.Name, APIKey: key, BaseURL: base, HTTPClient: client}), nil
+	}
+	if at.Form == provider.Responses || at.Prefers(name, base) {
+		return responsesmodel.New(name, &responsesmodel.Options{Provider: at.Name, KeyHeader: at.Header, APIKey: key, BaseURL: base, HTTPClient: client}), nil
 	}
 	return openaimodel.New(name, &openaimodel.Options{Provider: at.Name, KeyHeader: at.Header, APIKey: key, BaseURL: base, HTTPClient: client}), nil
 }

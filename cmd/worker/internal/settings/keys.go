@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -42,6 +43,7 @@ type Provider struct {
 	baseURL    string
 	connection provider.Connection
 	configured bool // the setting "providers" has its address
+	typed      bool // Form is what the setting says
 
 	agent       string // whose key it is; empty means that of all agents without one
 	keyVariable string // that holds it; empty means the row's
@@ -364,3 +366,13 @@ func (l *limited) Write(p []byte) (int, error) {
 	l.left -= n
 	return len(p), nil
 }
+
+// Prefers reports whether a model is asked by the Responses API where the setting "type" does not say
+// which: OpenAI's models that reason, on OpenAI's own server. Chat Completions takes no effort beside
+// tools from them, and does not keep what they think.
+func (p *Provider) Prefers(name, base string) bool {
+	return !p.typed && p.Form == provider.Chat && provider.At(base).Name == "openai" && reasons.MatchString(name)
+}
+
+// reasons matches OpenAI's models that reason.
+var reasons = regexp.MustCompile(`^(gpt-([5-9]|\d\d)(\.|-|$)|o\d|codex)`)

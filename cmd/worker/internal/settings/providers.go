@@ -80,7 +80,7 @@ func (s *Settings) addProvider(name string, data json.RawMessage, dir string) er
 		if !slices.Contains(provider.Forms, c.Type) {
 			return fmt.Errorf("the type %q is none of %s", c.Type, formNames())
 		}
-		p.Form = c.Type
+		p.Form, p.typed = c.Type, true
 		if c.Type == provider.Messages && p.Header == "" {
 			p.Header = "X-Api-Key"
 		}
