@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/agentworker/worker/agentdefs/internal/agentdefstest"
+	"github.com/agentworker/worker/permission"
 )
 
 // manyRules is an agent file with n rules about commands.
@@ -27,7 +28,7 @@ func BenchmarkManyRules(b *testing.B) {
 			for b.Loop() {
 				s := agentdefstest.Load(b, file, nil)
 				for _, d := range s.Agents() {
-					_ = d.May()
+					_ = d.May(permission.Layers{Defaults: permission.Defaults()})
 				}
 			}
 		})

@@ -33,15 +33,15 @@ func TestStarters(t *testing.T) {
 	}
 	may := map[string]string{
 		"plan":        "read (not *.env), search",
-		"review":      "read (not *.env), search, shell (git diff *, git log *, git show *, git status *, …)",
+		"review":      "read (not *.env), search; asks: shell (git diff *, git log *, git show *, git status *, …)",
 		"implementer": "read (not *.env), search, write (not *.env), edit (not *.env); asks: shell (not git push, not git push *, not git reset *--hard*, …)",
-		"verifier":    "read (not *.env), search, shell (go test *, go vet *, npm test *, npm run test *, …); asks: shell",
+		"verifier":    "read (not *.env), search; asks: shell",
 		"helper":      "read (not *.env), search",
 	}
 	for name, want := range may {
 		d, ok := s.Agent(name)
-		if !ok || d.May() != want || d.Mode != agentdefs.Subagent || d.Prompt == "" {
-			t.Errorf("%s: %q, want %q", name, d.May(), want)
+		if !ok || d.May(permission.Layers{Defaults: permission.Defaults()}) != want || d.Mode != agentdefs.Subagent || d.Prompt == "" {
+			t.Errorf("%s: %q, want %q", name, d.May(permission.Layers{Defaults: permission.Defaults()}), want)
 		}
 	}
 }

@@ -48,14 +48,18 @@ func (t *agentsTool) Describe(*tool.Call) tool.Description {
 }
 
 // Run implements [tool.Tool].
-func (t *agentsTool) Run(context.Context, *tool.Call) (tool.Result, error) {
+func (t *agentsTool) Run(_ context.Context, call *tool.Call) (tool.Result, error) {
+	rules := permission.Layers{Defaults: permission.Defaults()}
+	if call.Rules != nil {
+		rules = *call.Rules
+	}
 	var b strings.Builder
 	for _, d := range t.service.offers.Current().Of(t.caller).Agents {
 		fmt.Fprintf(&b, "- %s", d.Name)
 		if len(d.Aliases) > 0 {
 			fmt.Fprintf(&b, " (%s)", strings.Join(d.Aliases, ", "))
 		}
-		fmt.Fprintf(&b, ": %s May: %s.\n", strings.TrimSpace(d.Description), d.May())
+		fmt.Fprintf(&b, ": %s May: %s.\n", strings.TrimSpace(d.Description), d.May(rules))
 	}
 	if b.Len() == 0 {
 		return tool.Result{Text: "There is no agent that you may call."}, nil

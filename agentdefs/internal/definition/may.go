@@ -8,46 +8,52 @@ import (
 	"github.com/agentworker/worker/agentdefs/internal/dialect"
 	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/permission"
-	"github.com/agentworker/worker/permission/glob"
 )
 
-// May says in a few words what the agent's own rules let it do, for lists:
-// "read, search; asks: shell (git push *)". What the rules of the user and of
-// the session make of it is not part of it, nor is the task: deny that ends
-// every subagent's rules.
-func (d *Definition) May() string {
-	rules := slices.Collect(d.Permission.Rules())
-	if n := len(rules); n > 0 && rules[n-1].Tool == "task" && rules[n-1].Source == (permission.Source{File: access.BuiltIn}) {
-		rules = rules[:n-1]
-	}
-	if len(rules) == 0 {
-		return "the workspace's rules"
-	}
-	s := summary{rest: verdictOf(rules, "")}
+// May says in a few words what the agent may do under rules, for lists:
+// "read, search; asks: shell (git push *)". It decides as calls are decided, with the agent's own
+// rules as the last of those of agents. The task: deny that ends every subagent's rules is
+// not part of it, nor are the files with secrets that the defaults deny.
+func (d *Definition) May(rules permission.Layers) string {
+	rules.Agents = append(slices.Clip(rules.Agents), d.Permission)
+	s := summary{rest: rules.Reach(noTool)}
 	for _, g := range toolcatalog.Groups() {
-		if g.Tools = slices.DeleteFunc(g.Tools, func(tool string) bool { return !Exists(tool) }); len(g.Tools) == 0 {
+		g.Tools = slices.DeleteFunc(g.Tools, func(tool string) bool {
+			return !Exists(tool) || tool == toolcatalog.Task && d.deniedTaskAtEnd()
+		})
+		if len(g.Tools) == 0 {
 			continue
 		}
-		first := verdictOf(rules, g.Tools[0])
-		if !slices.ContainsFunc(g.Tools[1:], func(tool string) bool { return !first.equal(verdictOf(rules, tool)) }) {
+		first := rules.Reach(g.Tools[0])
+		if !slices.ContainsFunc(g.Tools[1:], func(tool string) bool { return !equal(first, rules.Reach(tool)) }) {
 			s.add(g.Word, first)
 			continue
 		}
 		for _, tool := range g.Tools {
-			s.add(tool, verdictOf(rules, tool))
+			s.add(tool, rules.Reach(tool))
 		}
 	}
-	for _, name := range otherTools(rules) {
-		if slices.ContainsFunc(d.Named, func(n access.Named) bool { return slices.Contains(n.Tools, name) }) {
-			continue // of an MCP server
-		}
-		word := name
-		if name == dialect.OtherTools {
-			word = "tools of MCP servers"
-		}
-		s.add(word, verdictOf(rules, name))
+	for _, name := range d.otherTools() {
+		s.add(name, rules.Reach(exampleTool(name)))
 	}
 	return s.text()
+}
+
+// noTool is the name of a tool that no rule names.
+const noTool = "\uE000"
+
+// exampleTool returns a name that a glob for tools probably matches.
+func exampleTool(pattern string) string { return strings.ReplaceAll(pattern, "*", noTool) }
+
+// deniedTaskAtEnd reports whether the rules end with the one that every subagent has.
+func (d *Definition) deniedTaskAtEnd() bool {
+	rules := slices.Collect(d.Permission.Rules())
+	if len(rules) == 0 {
+		return false
+	}
+	last := rules[len(rules)-1]
+	return last.Tool == toolcatalog.Task && last.Source == (permission.Source{File: access.BuiltIn}) &&
+		!slices.ContainsFunc(rules[:len(rules)-1], func(r permission.Rule) bool { return r.Tool == toolcatalog.Task })
 }
 
 // Exists reports whether a tool of the catalogue is there in this version.
@@ -67,11 +73,18 @@ func (d *Definition) Missing(has func(tool string) bool) (names []string) {
 	return names
 }
 
-// otherTools returns the tools, or globs of such, that rules name beside ours.
-func otherTools(rules []permission.Rule) []string {
-	var names []string
-	for _, r := range rules {
-		if access.Covers(r.Tool, access.Anything) || slices.Contains(names, r.Tool) || slices.ContainsFunc(toolcatalog.Rules, func(own string) bool { return globMatches(r.Tool, own) }) {
+// otherTools returns the tools, or globs of such, that the agent's rules name beside ours and
+// those of MCP servers.
+func (d *Definition) otherTools() (names []string) {
+	seen := map[string]bool{dialect.OtherTools: true} // those are the rest
+	for r := range d.Permission.Rules() {
+		if seen[r.Tool] {
+			continue
+		}
+		seen[r.Tool] = true
+		if access.Covers(r.Tool, access.Anything) ||
+			slices.ContainsFunc(toolcatalog.Rules, func(own string) bool { return permission.NamesTool(r.Tool, own) }) ||
+			slices.ContainsFunc(d.Named, func(n access.Named) bool { return slices.Contains(n.Tools, r.Tool) }) {
 			continue
 		}
 		names = append(names, r.Tool)
@@ -79,87 +92,44 @@ func otherTools(rules []permission.Rule) []string {
 	return names
 }
 
-// globMatches reports whether a glob for tools matches the name of one. Rules repeat a few globs
-// thousands of times.
-func globMatches(pattern, s string) bool {
-	if !strings.ContainsAny(pattern, "*?[{(!\"\\+@|") {
-		return pattern == s
-	}
-	g, err := glob.Compile(pattern)
-	return err == nil && g.Match(s)
-}
-
-// verdict is what rules say of one tool.
-type verdict struct {
-	base             permission.Action // of what no pattern speaks of; 0 means no rule does
-	allow, ask, deny []string          // patterns of which other things are said
-}
-
-// verdictOf returns what rules say of tool; "": of one that none of them names.
-func verdictOf(rules []permission.Rule, tool string) verdict {
-	var v verdict
-	for _, r := range rules {
-		if !access.Covers(r.Tool, access.Anything) && r.Tool != tool && (tool == "" || !globMatches(r.Tool, tool)) {
-			continue
-		}
-		if access.Covers(r.Pattern, access.Anything) {
-			v = verdict{base: r.Action}
-			continue
-		}
-		covers := access.Covering(r.Pattern)
-		for _, list := range []*[]string{&v.allow, &v.ask, &v.deny} {
-			*list = slices.DeleteFunc(*list, covers)
-		}
-		switch {
-		case r.Action == v.base && len(v.allow)+len(v.ask)+len(v.deny) == 0: // no exception to take back
-		case r.Action == permission.Allow:
-			v.allow = append(v.allow, r.Pattern)
-		case r.Action == permission.Ask:
-			v.ask = append(v.ask, r.Pattern)
-		default:
-			v.deny = append(v.deny, r.Pattern)
-		}
-	}
-	return v
-}
-
-func (v verdict) equal(o verdict) bool {
-	return v.base == o.base && slices.Equal(v.allow, o.allow) && slices.Equal(v.ask, o.ask) && slices.Equal(v.deny, o.deny)
+func equal(a, b permission.Reach) bool {
+	return a.Base == b.Base && slices.Equal(a.Allow, b.Allow) && slices.Equal(a.Ask, b.Ask) && slices.Equal(a.Deny, b.Deny)
 }
 
 // summary gathers what differs between tools and the rest of them.
 type summary struct {
-	rest              verdict // of every tool that no rule names
+	rest              permission.Reach // of every tool that no rule names
 	allow, ask, never []string
 }
 
 // add files the tool that word names under what v says of it.
-func (s *summary) add(word string, v verdict) {
-	if !v.equal(s.rest) {
+func (s *summary) add(word string, v permission.Reach) {
+	if !equal(v, s.rest) {
 		s.file(word, v)
 	}
 }
 
-func (s *summary) file(word string, v verdict) {
+func (s *summary) file(word string, v permission.Reach) {
 	switch {
-	case v.base == permission.Allow:
-		s.allow = append(s.allow, word+limits(nil, v.ask, v.deny))
-	case len(v.allow) > 0 && v.base == permission.Ask:
-		s.allow = append(s.allow, word+limits(v.allow, nil, nil))
-	case len(v.allow) > 0:
-		s.allow = append(s.allow, word+limits(v.allow, nil, v.deny))
+	case v.Base == permission.Allow:
+		s.allow = append(s.allow, word+limits(nil, v.Ask, v.Deny))
+	case len(v.Allow) > 0 && v.Base == permission.Ask:
+		s.allow = append(s.allow, word+limits(v.Allow, nil, nil))
+	case len(v.Allow) > 0:
+		s.allow = append(s.allow, word+limits(v.Allow, nil, v.Deny))
 	}
 	switch {
-	case v.base == permission.Ask:
-		s.ask = append(s.ask, word+limits(nil, nil, v.deny))
-	case v.base != permission.Allow && len(v.ask) > 0:
-		s.ask = append(s.ask, word+limits(v.ask, nil, nil))
+	case v.Base == permission.Ask:
+		s.ask = append(s.ask, word+limits(nil, nil, v.Deny))
+	case v.Base == permission.Deny && len(v.Allow) > 0: // which says what not
+		if len(v.Ask) > 0 {
+			s.ask = append(s.ask, word+limits(v.Ask, nil, nil))
+		}
+	case v.Base == permission.Deny && len(v.Ask) > 0:
+		s.ask = append(s.ask, word+limits(v.Ask, nil, v.Deny))
 	}
-	switch {
-	case v.base == permission.Deny && len(v.allow)+len(v.ask) == 0:
+	if v.Base == permission.Deny && len(v.Allow)+len(v.Ask) == 0 {
 		s.never = append(s.never, word)
-	case v.base == 0 && len(v.allow) == 0 && len(v.deny) > 0:
-		s.never = append(s.never, word+limits(v.deny, nil, nil))
 	}
 }
 
@@ -169,23 +139,19 @@ func (s *summary) text() string {
 		word = "anything else"
 	}
 	s.file(word, s.rest)
-	if s.rest.base == permission.Deny { // what is not named is not allowed
+	if s.rest.Base == permission.Deny { // what is not named is not allowed
 		s.never = nil
 	}
 	var parts []string
-	if len(s.allow) > 0 {
-		parts = append(parts, strings.Join(s.allow, ", "))
+	for _, list := range []struct {
+		word  string
+		items []string
+	}{{"", s.allow}, {"asks: ", s.ask}, {"never: ", s.never}} {
+		if len(list.items) > 0 {
+			parts = append(parts, list.word+strings.Join(list.items, ", "))
+		}
 	}
-	if len(s.ask) > 0 {
-		parts = append(parts, "asks: "+strings.Join(s.ask, ", "))
-	}
-	if len(s.never) > 0 {
-		parts = append(parts, "never: "+strings.Join(s.never, ", "))
-	}
-	switch {
-	case s.rest.base == 0:
-		parts = append(parts, "else the workspace's rules")
-	case len(parts) == 0:
+	if len(parts) == 0 {
 		return "nothing"
 	}
 	return strings.Join(parts, "; ")

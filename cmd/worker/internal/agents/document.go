@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/cmd/worker/internal/app"
 	"github.com/agentworker/worker/permission"
 )
 
@@ -36,7 +37,7 @@ type Agent struct {
 	Inspectable     bool            `json:"inspectable"`
 	Color           string          `json:"color,omitempty"`
 	Output          json.RawMessage `json:"output,omitempty"`
-	May             string          `json:"may"`               // its rules in a few words
+	May             string          `json:"may"`               // what the rules let it do, in a few words
 	Missing         []string        `json:"missing,omitempty"` // tools that its file names and that are not here
 	Permission      []Rule          `json:"permission"`        // in the order in which the last match wins
 	Prompt          string          `json:"prompt"`
@@ -50,15 +51,15 @@ type Rule struct {
 	Source  string            `json:"source"`
 }
 
-// NewAgent returns the document of an agent.
-func NewAgent(d *agentdefs.Definition) Agent {
+// NewAgent returns the document of an agent, which may do what rules allow.
+func NewAgent(d *agentdefs.Definition, rules *app.InForce) Agent {
 	doc := Agent{
 		Name: d.Name, Description: d.Description, Mode: d.Mode, MaxSteps: d.MaxSteps,
 		Source: Origin(d), State: State(d), Shadows: d.Shadows, Aliases: append([]string{}, d.Aliases...), Callers: d.Callers,
 		CalledByAgent: d.CalledByAgent, AllowAgents: d.AllowAgents, Skills: d.Skills,
 		Model: d.Model, Temperature: d.Temperature, TopP: d.TopP, MaxOutputTokens: d.MaxOutputTokens, Effort: d.Effort,
 		TimeoutSeconds: int(d.Timeout / time.Second), Background: d.Background, Detached: d.Detached, Worktree: d.Worktree, ForkContext: d.ForkContext, Hidden: d.Hidden, Inspectable: d.Inspectable,
-		Color: d.Color, Output: d.Output, May: d.May(), Missing: d.Missing(agentdefs.Exists), Permission: []Rule{}, Prompt: d.Prompt,
+		Color: d.Color, Output: d.Output, May: may(d, rules), Missing: d.Missing(agentdefs.Exists), Permission: []Rule{}, Prompt: d.Prompt,
 	}
 	for r := range d.Permission.Rules() {
 		doc.Permission = append(doc.Permission, Rule{r.Tool, r.Pattern, r.Action, r.Source.String()})
@@ -83,13 +84,18 @@ type Snapshot struct {
 	Diagnostics []agentdefs.Diagnostic `json:"diagnostics"`
 }
 
-// NewSnapshot returns the document of a snapshot.
-func NewSnapshot(s *agentdefs.Snapshot) Snapshot {
+// may says in a few words what the agent may do under rules.
+func may(d *agentdefs.Definition, rules *app.InForce) string {
+	return d.May(rules.Layers(permission.Who{Agent: d.Name}))
+}
+
+// NewSnapshot returns the document of a snapshot, whose agents may do what rules allow.
+func NewSnapshot(s *agentdefs.Snapshot, rules *app.InForce) Snapshot {
 	doc := Snapshot{
 		s.Dir(), []Agent{}, append([]agentdefs.Unserved{}, s.Unserved()...), append([]agentdefs.Unread{}, s.Unread()...), append([]agentdefs.Diagnostic{}, s.Diagnostics()...),
 	}
 	for _, d := range s.Agents() {
-		doc.Agents = append(doc.Agents, NewAgent(d))
+		doc.Agents = append(doc.Agents, NewAgent(d, rules))
 	}
 	return doc
 }

@@ -29,8 +29,9 @@ func (p commands) listCommand() *cobra.Command {
 state says why: refused, duplicate, replaced, off or no description, with the code of
 the diagnostic that says more.
 
-MAY is what an agent's own rules let it do. The rules of permissions.jsonc and your
-answers come after them; only what an agent's rules deny is final.
+MAY is what a session of the agent may do now: by the policy, the agent's rules, the
+repository's, yours in permissions.jsonc, and the defaults. An agent that calls it can
+only narrow that. Files with secrets, which the defaults deny, are left out.
 
 With --watch the table is printed again whenever files change, until Ctrl-C.`,
 		Example: `  worker agents list
@@ -47,10 +48,14 @@ With --watch the table is printed again whenever files change, until Ctrl-C.`,
 			}
 			p.ReportDiagnostics(snapshot)
 			p.ReportUnread(snapshot)
-			if opts.json {
-				return p.PrintJSON(NewSnapshot(snapshot), true)
+			rules, err := p.rules()
+			if err != nil {
+				return err
 			}
-			return p.tableAgents(snapshot, opts)
+			if opts.json {
+				return p.PrintJSON(NewSnapshot(snapshot, rules), true)
+			}
+			return p.tableAgents(snapshot, rules, opts)
 		},
 	}
 	cmd.Flags().BoolVar(&opts.all, "all", false, "list hidden agents too")
@@ -66,14 +71,23 @@ const codeColumns = 120
 // agentRow is a line of the table.
 type agentRow struct{ name, mode, steps, source, may, state, description string }
 
+// rules returns the rules in force in the workspace.
+func (p commands) rules() (*app.InForce, error) {
+	ws, err := p.Workspace()
+	if err != nil {
+		return nil, err
+	}
+	return p.InForce(ws)
+}
+
 // tableAgents prints all agents, served or not.
-func (p commands) tableAgents(snapshot *agentdefs.Snapshot, opts listOptions) error {
+func (p commands) tableAgents(snapshot *agentdefs.Snapshot, rules *app.InForce, opts listOptions) error {
 	var rows []agentRow
 	for _, d := range snapshot.Agents() {
 		if d.Hidden && !opts.all {
 			continue
 		}
-		rows = append(rows, agentRow{d.Name, string(d.Mode), strconv.Itoa(d.MaxSteps), Origin(d), d.May(), State(d), d.Description})
+		rows = append(rows, agentRow{d.Name, string(d.Mode), strconv.Itoa(d.MaxSteps), Origin(d), may(d, rules), State(d), d.Description})
 	}
 	for _, u := range snapshot.Unserved() {
 		rows = append(rows, agentRow{u.Name, "-", "-", u.File, "-", unservedState(u), u.Reason})
@@ -150,10 +164,13 @@ func (p commands) watchAgents(ctx context.Context, opts listOptions) error {
 	defer agents.Close()
 	first := true
 	for c := range agents.Changes(ctx) {
-		if opts.json {
-			err = p.PrintJSON(newWatchDocument(c, first), false)
-		} else {
-			err = p.showChange(c, first, opts)
+		rules, err := p.InForce(ws)
+		switch {
+		case err != nil:
+		case opts.json:
+			err = p.PrintJSON(newWatchDocument(c, rules, first), false)
+		default:
+			err = p.showChange(c, rules, first, opts)
 		}
 		if err != nil {
 			return err
@@ -163,11 +180,11 @@ func (p commands) watchAgents(ctx context.Context, opts listOptions) error {
 	return ctx.Err()
 }
 
-func (p commands) showChange(c agentdefs.Change, first bool, opts listOptions) error {
+func (p commands) showChange(c agentdefs.Change, rules *app.InForce, first bool, opts listOptions) error {
 	if p.OutTerm.Redraws {
 		fmt.Fprint(p.Stdout, clearScreen)
 	}
-	if err := p.tableAgents(c.Snapshot, opts); err != nil {
+	if err := p.tableAgents(c.Snapshot, rules, opts); err != nil {
 		return err
 	}
 	if !first {
@@ -205,8 +222,8 @@ type watchDocument struct {
 	Snapshot
 }
 
-func newWatchDocument(c agentdefs.Change, first bool) watchDocument {
-	doc := watchDocument{c.Snapshot.Version, []string{}, append([]string{}, c.Changed...), append([]string{}, c.Removed...), NewSnapshot(c.Snapshot)}
+func newWatchDocument(c agentdefs.Change, rules *app.InForce, first bool) watchDocument {
+	doc := watchDocument{c.Snapshot.Version, []string{}, append([]string{}, c.Changed...), append([]string{}, c.Removed...), NewSnapshot(c.Snapshot, rules)}
 	if !first {
 		doc.Added = append(doc.Added, c.Added...)
 	}

@@ -63,13 +63,17 @@ prompt that its model reads.`,
 			}
 			offer := p.offered(d, ws)
 			prompt := taskt.SystemPrompt(d, at) + offer.Section()
+			rules, err := p.InForce(ws)
+			if err != nil {
+				return err
+			}
 			if asJSON {
 				return p.PrintJSON(struct {
 					Agent
 					SystemPrompt string `json:"systemPrompt"`
-				}{NewAgent(d), prompt}, true)
+				}{NewAgent(d, rules), prompt}, true)
 			}
-			return p.showAgent(d, prompt, sayOffer(offer), app.NewServers(p.Program, ws))
+			return p.showAgent(d, may(d, rules), prompt, sayOffer(offer), app.NewServers(p.Program, ws))
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the agent as one JSON document")
@@ -108,11 +112,11 @@ func (p commands) reportOf(snapshot *agentdefs.Snapshot, file string) {
 	}
 }
 
-func (p commands) showAgent(d *agentdefs.Definition, prompt, skills string, servers *mcpclient.Servers) error {
+func (p commands) showAgent(d *agentdefs.Definition, may, prompt, skills string, servers *mcpclient.Servers) error {
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "%s\n%s\n\n", termtext.OneLine(d.Name, 200), termtext.Printable(d.Description))
 	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
-	for _, f := range slices.DeleteFunc(append(p.inForce(d, servers), [2]string{"skills", skills}), func(f [2]string) bool { return f[1] == "" }) {
+	for _, f := range slices.DeleteFunc(append(p.fields(d, may, servers), [2]string{"skills", skills}), func(f [2]string) bool { return f[1] == "" }) {
 		fmt.Fprintf(w, "%s\t%s\n", f[0], termtext.OneLine(f[1], 500))
 	}
 	if err := w.Flush(); err != nil {
@@ -140,8 +144,8 @@ func (p commands) showAgent(d *agentdefs.Definition, prompt, skills string, serv
 	return err
 }
 
-// inForce returns the fields of an agent, with the values in force if its file sets none.
-func (p commands) inForce(d *agentdefs.Definition, servers *mcpclient.Servers) [][2]string {
+// fields returns the fields of an agent, with the values in force if its file sets none.
+func (p commands) fields(d *agentdefs.Definition, may string, servers *mcpclient.Servers) [][2]string {
 	source, state := Origin(d), State(d)
 	if d.Line > 0 {
 		source += ":" + strconv.Itoa(d.Line)
@@ -192,7 +196,7 @@ func (p commands) inForce(d *agentdefs.Definition, servers *mcpclient.Servers) [
 		{"source", source},
 		{"state", state},
 		{"mode", string(d.Mode)},
-		{"may", d.May()},
+		{"may", may},
 		{"missing", p.missing(servers, d)},
 		{"steps", strconv.Itoa(d.MaxSteps)},
 		{"time limit", limit},

@@ -147,17 +147,13 @@ type sessionPolicy struct {
 // where each is from.
 func (p commands) explainLayers(ws *workspace.Workspace, opts explainOptions, snapshot func() (*agentdefs.Snapshot, error), doc *explainDocument) (*permission.Layers, *sessionPolicy, error) {
 	doc.Layers = []layerDocument{}
-	layers := &permission.Layers{}
 	var ofAgents []layerDocument
-	above, err := p.OpenPolicy()
-	if err != nil {
-		return nil, nil, err
-	}
-	now, err := above.Current()
+	now, err := p.InForce(ws)
 	if err != nil {
 		return nil, nil, err
 	}
 	who := permission.Who{Unattended: opts.alone}
+	var chain []*permission.Ruleset
 	if len(opts.agents) > 0 {
 		found, err := snapshot()
 		if err != nil {
@@ -178,12 +174,14 @@ func (p commands) explainLayers(ws *workspace.Workspace, opts explainOptions, sn
 			}
 			depth++
 			who.Agent = def.Name
-			layers.Agents = append(layers.Agents, rules)
+			chain = append(chain, rules)
 			ofAgents = append(ofAgents, layerDocument{permission.LayerAgent, name, agents.Origin(def), rules.Len()})
 		}
 	}
-	for _, rules := range now.Rules(who) {
-		layers.Policies = append(layers.Policies, rules)
+	all := now.Layers(who)
+	layers := &all
+	layers.Agents = chain
+	for _, rules := range layers.Policies {
 		for rule := range rules.Rules() {
 			doc.Layers = append(doc.Layers, layerDocument{Layer: permission.LayerPolicy, Source: rule.Source.File + rule.Block.String(), Rules: rules.Len()})
 			break
@@ -191,31 +189,20 @@ func (p commands) explainLayers(ws *workspace.Workspace, opts explainOptions, sn
 	}
 	doc.Layers = append(doc.Layers, ofAgents...)
 	from := app.RulesFile(ws)
-	static, exists, err := app.ReadStatic(p.Program, ws)
-	if err != nil {
-		return nil, nil, err
-	}
-	if !exists {
+	if !now.Exists {
 		from += " (not made yet)"
 	}
-	repository, trusted, err := app.NewRepositoryRules(p.Program, ws).Rules()
-	if err != nil {
-		return nil, nil, err
-	}
-	if repository != nil {
-		layers.Repository, layers.Trusted = repository.For(who), trusted
+	if now.Repository != nil {
 		at := app.RepositoryFile(ws)
-		if !trusted {
+		if !now.Trusted {
 			at += " (not trusted: what it allows does not count)"
 		}
 		doc.Layers = append(doc.Layers, layerDocument{Layer: permission.LayerRepository, Source: at, Rules: layers.Repository.Len()})
 	}
-	layers.Defaults = permission.Defaults()
 	doc.Layers = append(doc.Layers, layerDocument{Layer: permission.LayerDefault, Source: "built in", Rules: layers.Defaults.Len()})
-	layers.Static = static.For(who)
 	doc.Layers = append(doc.Layers, layerDocument{Layer: permission.LayerStatic, Source: from, Rules: layers.Static.Len()},
 		layerDocument{Layer: permission.LayerRuntime, Source: "none in a new session"})
-	return layers, &sessionPolicy{now, now.SecondPerson(who)}, nil
+	return layers, &sessionPolicy{now.Policy, now.Policy.SecondPerson(who)}, nil
 }
 
 // valuesOf returns the values of a call of args: a tool and ARG, or else the arguments in
