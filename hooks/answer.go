@@ -19,7 +19,7 @@ type answer struct {
 	reason           string
 	updated          json.RawMessage // in the form of the hook; nil means none
 	context          string
-	output           *string // in place of the tool's
+	output           *string // instead of the tool's
 }
 
 // said is an answer on stdout, in all dialects.
@@ -122,7 +122,7 @@ func (a *answer) decide(words []string) error {
 	return nil
 }
 
-// outputText is what a model reads in place of the result of a call.
+// outputText is what a model reads instead of the result of a call.
 func outputText(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {

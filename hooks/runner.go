@@ -76,7 +76,7 @@ type Outcome struct {
 	Updated json.RawMessage // the arguments of the tool, in our form; nil means they stay
 	By      *Voice          // of Updated
 	Context []Voice         // what the model reads besides
-	Output  *Voice          // what it reads in place of the tool's result
+	Output  *Voice          // what it reads instead of the tool's result
 }
 
 // Voice is what a hook says.
@@ -90,7 +90,7 @@ func (r *Runner) Has(c *Call) bool {
 	return r != nil && len(r.matching(c)) > 0
 }
 
-// matching returns the hooks that a call is for, those that may not run among them.
+// matching returns the hooks that a call is for. Some of them may not run.
 func (r *Runner) matching(c *Call) (found []*hookconfig.Hook) {
 	for _, h := range r.current() {
 		if h.Event == c.Event && h.Matches(toolcatalog.HookNames(c.Tool, h.Dialect == hookconfig.Copilot)...) && applies(h, c) && r.State(h) != NotTrusted {

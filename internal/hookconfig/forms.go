@@ -55,8 +55,8 @@ type File struct {
 	TOML       bool
 }
 
-// Files returns the files that there may be. from are programs, or "all": of these the user's
-// files are among them.
+// Files returns the files that can hold hooks. It adds the user's files of the programs in from,
+// or of all programs if from has "all".
 func Files(root, home string, from []string) []File {
 	var files []File
 	for _, f := range Forms {
@@ -73,7 +73,7 @@ func Files(root, home string, from []string) []File {
 	return files
 }
 
-// Expand returns the files that there are now of those that there may be.
+// Expand returns the files that exist now.
 func Expand(files []File) []File {
 	var found []File
 	for _, f := range files {

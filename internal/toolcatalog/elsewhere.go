@@ -12,7 +12,7 @@ type Hooked struct {
 	Claude  string // the tool's name in Claude Code and Codex, then its other names there
 	Copilot string // its name in Copilot
 	// Fields are "ours=claude=copilot" for each argument, separated by blanks. A missing name is
-	// that of the one before. "@" before ours says that it is a path, which they have as absolute; "*"
+	// the same as the one before it. "@" before ours says that it is a path, which they have as absolute; "*"
 	// that it is a time in seconds, which they have in milliseconds.
 	Fields string
 }

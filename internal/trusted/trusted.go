@@ -21,7 +21,7 @@ type File[T any] struct {
 	path string
 
 	mu   sync.Mutex
-	info fs.FileInfo // of the file as it was read
+	info fs.FileInfo // of the file that was read
 	all  map[string]T
 	err  error
 }

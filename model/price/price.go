@@ -132,7 +132,7 @@ type rawModel struct {
 	Updated string `json:"last_updated"`
 }
 
-// row returns what m says; date is that of its provider.
+// row returns what m says. date is the day of its provider's list.
 func (m *rawModel) row(date string) Row {
 	if date == "" {
 		date = m.Updated

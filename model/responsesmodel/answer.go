@@ -57,7 +57,7 @@ type answer struct {
 	host   string // of the server
 	items  items
 	text   endpoint.Thoughts
-	said   strings.Builder // all text, as it was given
+	said   strings.Builder // all text so far
 	refuse bool
 
 	thought strings.Builder
@@ -144,7 +144,7 @@ func (a *answer) say(it *item, piece string, refusal bool) []model.Part {
 	return a.given(it, a.text.Add(piece))
 }
 
-// rest gives what of a whole text has not come in pieces.
+// rest returns the part of a whole text that no piece has brought yet.
 func (a *answer) rest(it *item, whole string, refusal bool) []model.Part {
 	if it.heard != "" { // a message has one text, or parts that each have come
 		return nil

@@ -56,7 +56,7 @@ func mayReason(name string) bool {
 	return (version == 0 || version >= 500) && !strings.Contains(name, "-chat") && !strings.HasPrefix(name, "gpt-4o")
 }
 
-// learn reports whether a refused request is to be sent again, without what was refused.
+// learn reports whether to send a refused request again, without the refused fields.
 func (m *Model) learn(sent sent, refused error) bool {
 	e, ok := errors.AsType[*model.Error](refused)
 	if !ok || e.Kind != model.ErrInvalid {

@@ -150,8 +150,8 @@ func user(msg model.Message) []any {
 	return items
 }
 
-// assistant returns the items of an answer in the order in which they came. Reasoning without an item
-// behind it, which the API refuses, is left out.
+// assistant returns the items of an answer in the order in which they came. Reasoning that no item
+// follows is left out, since the API refuses it.
 func (m *Model) assistant(msg model.Message, out *sent) []any {
 	var items []any
 	behind := 0 // reasoning, the last of items

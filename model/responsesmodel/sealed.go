@@ -11,7 +11,7 @@ import (
 // sealed is the order of an answer's items, and the reasoning among them as it came. It is kept as
 // the signature of a block of reasoning.
 type sealed struct {
-	Host  string       `json:"host"` // of the server, which alone can read it
+	Host  string       `json:"host"` // of the server; no other can read it
 	Items []sealedItem `json:"items"`
 }
 

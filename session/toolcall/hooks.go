@@ -13,7 +13,7 @@ import (
 // hooked are the calls of a session as hooks have them.
 type hooked struct{ *Calls }
 
-// hookCall is what hooks are told of a call.
+// hookCall returns what hooks learn about a call.
 func (s hooked) hookCall(e hookconfig.Event, c *Call) hooks.Call {
 	r := s.log.Record()
 	h := hooks.Call{

@@ -54,7 +54,7 @@ func TestMay(t *testing.T) {
 	}
 }
 
-// TestMayByAllRules: what people and policies say counts as it does for calls.
+// TestMayByAllRules: the rules of people and policies count here, as in a call.
 func TestMayByAllRules(t *testing.T) {
 	parsed := Parse("a.md", []byte("---\ndescription: x\npermission: {\"*\": allow, shell_exec: {\"*\": ask, \"rm *\": deny}}\n---\nWork.\n"), Options{})
 	rules := func(text string) *permission.Ruleset {

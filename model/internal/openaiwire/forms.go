@@ -1,5 +1,5 @@
-// Package openaiwire is what OpenAI's two APIs, Chat Completions and Responses, have in common
-// on the wire: errors, values in the forms that servers give them, and what the models take.
+// Package openaiwire has the common parts of OpenAI's two APIs, Chat Completions and Responses.
+// They are errors, values in all forms that servers send, and the parameters of each model.
 package openaiwire
 
 import (
