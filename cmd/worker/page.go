@@ -184,14 +184,14 @@ func (p *program) pageOptions(a *app.Worker) *page.Options {
 	return &page.Options{
 		Workspace: filepath.Base(a.Workspace.Root),
 		RulesFile: app.RulesFile(a.Workspace),
-		Agents:    func() any { return agents.NewSnapshot(a.Agents.Snapshot(), p.inForce(a)) },
+		Agents:    func() any { return agents.NewSnapshot(a.Agents.Snapshot(), inForce(p.Program, a)) },
 		Talks:     conversation.NewDesk(a.Tasks, a.Agents, a.Sessions.Store(), p.Logger()),
 	}
 }
 
 // inForce returns the rules as they are now; nil means that they can't be read.
-func (p *program) inForce(a *app.Worker) *app.InForce {
-	rules, err := p.InForce(a.Workspace)
+func inForce(p *app.Program, a *app.Worker) *app.InForce {
+	rules, err := app.ReadInForce(p, a.Workspace)
 	if err != nil {
 		p.Logger().Warn("reading the rules", "error", err)
 		return nil
@@ -209,7 +209,7 @@ func (p *program) webOptions(a *app.Worker, token string) httpserver.Options {
 			if !ok {
 				return nil, false
 			}
-			return agents.NewAgent(def, p.inForce(a)), true
+			return agents.NewAgent(def, inForce(p.Program, a)), true
 		},
 		Explain: func(_ context.Context, agent, tool, arg string) (any, error) {
 			return permissions.Explain(p.Program, a.Agents.Snapshot(), agent, tool, arg)

@@ -77,7 +77,7 @@ func (p commands) rules() (*app.InForce, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.InForce(ws)
+	return app.ReadInForce(p.Program, ws)
 }
 
 // tableAgents prints all agents, served or not.
@@ -164,7 +164,7 @@ func (p commands) watchAgents(ctx context.Context, opts listOptions) error {
 	defer agents.Close()
 	first := true
 	for c := range agents.Changes(ctx) {
-		rules, err := p.InForce(ws)
+		rules, err := app.ReadInForce(p.Program, ws)
 		switch {
 		case err != nil:
 		case opts.json:

@@ -63,7 +63,7 @@ prompt that its model reads.`,
 			}
 			offer := p.offered(d, ws)
 			prompt := taskt.SystemPrompt(d, at) + offer.Section()
-			rules, err := p.InForce(ws)
+			rules, err := app.ReadInForce(p.Program, ws)
 			if err != nil {
 				return err
 			}

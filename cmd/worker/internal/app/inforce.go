@@ -15,8 +15,8 @@ type InForce struct {
 	Trusted    bool                // a person has accepted those of the repository
 }
 
-// InForce reads the rules as they are now. It writes nothing.
-func (p *Program) InForce(ws *workspace.Workspace) (*InForce, error) {
+// ReadInForce reads the rules that are in force now. It writes nothing.
+func ReadInForce(p *Program, ws *workspace.Workspace) (*InForce, error) {
 	above, err := p.OpenPolicy()
 	if err != nil {
 		return nil, err

@@ -148,7 +148,7 @@ type sessionPolicy struct {
 func (p commands) explainLayers(ws *workspace.Workspace, opts explainOptions, snapshot func() (*agentdefs.Snapshot, error), doc *explainDocument) (*permission.Layers, *sessionPolicy, error) {
 	doc.Layers = []layerDocument{}
 	var ofAgents []layerDocument
-	now, err := p.InForce(ws)
+	now, err := app.ReadInForce(p.Program, ws)
 	if err != nil {
 		return nil, nil, err
 	}
