@@ -58,7 +58,7 @@ func read(stdout []byte) (answer, error) {
 	}
 	var in said
 	if err := json.Unmarshal(text, &in); err != nil {
-		return answer{}, fmt.Errorf("its answer is no JSON of a hook: %w", err)
+		return answer{}, fmt.Errorf("its answer is not valid JSON for a hook: %w", err)
 	}
 	a := answer{reason: bounded(in.Reason), context: bounded(in.Context)}
 	words := []string{in.Decision, in.Permission, in.Behavior}
@@ -116,7 +116,7 @@ func (a *answer) decide(words []string) error {
 	if a.updated != nil {
 		var object map[string]json.RawMessage
 		if json.Unmarshal(a.updated, &object) != nil || object == nil {
-			return errors.New("its updatedInput is no object")
+			return errors.New("its updatedInput is not an object")
 		}
 	}
 	return nil

@@ -1,5 +1,5 @@
-// Package hooks runs the hooks of people around the calls of agents: commands and requests that
-// are told what is about to happen, and may deny it, ask, or add to it. See
+// Package hooks runs people's hooks around the calls of agents. A hook is a command or a request.
+// It learns what is about to happen, and may deny it, ask a person, or add to it. See
 // docs/guide/hooks.md.
 //
 // A hook only narrows what rules let through: the gate takes its allow for the answer to

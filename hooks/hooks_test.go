@@ -64,7 +64,7 @@ func TestAnswers(t *testing.T) {
 		{"exit 1", `echo oops >&2; exit 1`, "", "deny", "exit status 1: oops"},
 		{"exit 1 goes on", `exit 1`, `, "onFailure": "continue"`, "none", ""},
 		{"missing", `./gone.sh`, "", "deny", "127"},
-		{"rubbish", `echo '{"decision":'`, "", "deny", "no JSON"},
+		{"rubbish", `echo '{"decision":'`, "", "deny", "not valid JSON"},
 		{"unknown word", `echo '{"decision":"perhaps"}'`, "", "deny", "perhaps"},
 		{"flood", `head -c 3000000 /dev/zero`, "", "deny", "more than"},
 		{"hangs", `sleep 600`, `, "timeout": 0.2`, "deny", "not answered within"},

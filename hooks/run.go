@@ -11,9 +11,11 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/agentworker/worker/internal/hookconfig"
+	"github.com/agentworker/worker/internal/procgroup"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/sandbox"
 )
@@ -69,12 +71,12 @@ func (r *Runner) command(ctx context.Context, h *hookconfig.Hook, c *Call) (answ
 	stdout, stderr := &boundedBuffer{}, &boundedBuffer{}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(c.payload(h.Dialect)), stdout, stderr
 	cmd.WaitDelay = lingers
-	ownGroup(cmd)
+	procgroup.Own(cmd, syscall.SIGKILL)
 	if err := cmd.Start(); err != nil {
 		return answer{}, err
 	}
 	err := cmd.Wait()
-	killGroup(cmd)
+	procgroup.Kill(cmd)
 	if cmd.ProcessState == nil || ctx.Err() != nil {
 		return answer{}, errors.Join(err, context.Cause(ctx))
 	}

@@ -18,16 +18,15 @@ import (
 
 // Options configures a [Runner].
 type Options struct {
-	Root     string             // the workspace
-	Own      []*hookconfig.Hook // of the settings
-	Files    []hookconfig.File
-	Trust    *Trust
-	Always   bool // hooks of the repository run without anybody's trust
-	Continue bool // a call is made although a hook that guards it has failed, unless the hook says otherwise
-	Shell    string
-	Env      []string
-	Lookup   func(name string) (string, bool) // a variable of the environment; nil means there is none
-	Logger   *slog.Logger
+	Root   string             // the workspace
+	Own    []*hookconfig.Hook // of the settings
+	Files  []hookconfig.File
+	Trust  *Trust
+	Always bool // hooks of the repository run without anybody's trust
+	Shell  string
+	Env    []string
+	Lookup func(name string) (string, bool) // a variable of the environment; nil means there is none
+	Logger *slog.Logger
 }
 
 // Runner runs the hooks of a workspace. It is safe for concurrent use.
@@ -152,7 +151,7 @@ func (r *Runner) round(ctx context.Context, c *Call) (out Outcome) {
 
 // afterFailure is the answer of a hook that has given none.
 func (r *Runner) afterFailure(h *hookconfig.Hook, err error) answer {
-	if !h.Event.Guards() || h.OnFailure == "continue" || h.OnFailure == "" && r.opts.Continue {
+	if !h.Event.Guards() || h.OnFailure == "continue" {
 		return answer{}
 	}
 	return answer{deny: true, reason: "it has failed, and without its answer the call is not made: " + termtext.OneLine(err.Error(), 1000)}

@@ -14,7 +14,7 @@ type State string
 const (
 	IsTrusted  State = "trusted"
 	NotTrusted State = "not trusted"
-	Changed    State = "changed" // a script that it names is not what it was: a call that it guards is not made
+	Changed    State = "changed" // one of its scripts has changed: the calls that it guards are denied
 )
 
 // Trusted is what a person has said of one content of a hook.

@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"syscall"
+
+	"github.com/agentworker/worker/internal/procgroup"
 )
 
 // runPlain runs the command without a sandbox, and waits until nothing of it is left.
@@ -25,7 +28,7 @@ func (c *command) runPlain() error {
 	// the pipe.
 	cmd.Stdout, cmd.Stderr = rd.w, rd.w
 	cmd.WaitDelay = c.ws.opts.KillGrace
-	ownGroup(cmd)
+	procgroup.Own(cmd, syscall.SIGTERM)
 	release, err := watched(cmd, c.ws.opts.Shell, c.script)
 	if err != nil {
 		rd.started()
@@ -38,7 +41,7 @@ func (c *command) runPlain() error {
 		return fmt.Errorf("running a command: %w", err)
 	}
 	err = cmd.Wait()
-	killGroup(cmd)
+	procgroup.Kill(cmd)
 	exit, isExit := errors.AsType[*exec.ExitError](err)
 	switch {
 	case isExit && exit.Exited():

@@ -24,6 +24,7 @@ var leaves = []string{
 	"internal/disk",
 	"internal/errtext",
 	"internal/fileinfo",
+	"internal/procgroup",
 	"internal/secrets",
 	"internal/strictjson",
 	"internal/suggest",

@@ -70,7 +70,7 @@ type Hook struct {
 	EnvVars []string          `json:"allowedEnvVars,omitempty"` // the variables that Headers may use
 
 	Timeout   time.Duration `json:"timeout,omitempty"`   // 0 means the default
-	OnFailure string        `json:"onFailure,omitempty"` // "block" or "continue"; empty means the setting
+	OnFailure string        `json:"onFailure,omitempty"` // "block" or "continue"; empty means block
 	Async     bool          `json:"async,omitempty"`     // nobody waits for it
 	Wrong     string        `json:"wrong,omitempty"`     // why it can't run here; empty means it can
 

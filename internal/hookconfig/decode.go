@@ -33,7 +33,7 @@ func eventOf(key string) (Event, Dialect, bool) {
 func Parse(raw json.RawMessage) ([]*Hook, error) {
 	var events map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &events); err != nil {
-		return nil, errors.New("hooks is no object of events")
+		return nil, errors.New("hooks: write an object with a list for each event")
 	}
 	var hooks []*Hook
 	for _, key := range slices.Sorted(maps.Keys(events)) {
@@ -43,7 +43,7 @@ func Parse(raw json.RawMessage) ([]*Hook, error) {
 		}
 		var groups []json.RawMessage
 		if err := json.Unmarshal(events[key], &groups); err != nil {
-			return nil, fmt.Errorf("hooks.%s is no list", key)
+			return nil, fmt.Errorf("hooks.%s: write a list", key)
 		}
 		for i, group := range groups {
 			made, err := parseGroup(group)

@@ -73,6 +73,8 @@ type Tool struct {
 	// or only some files are in agentdefs/internal/dialect.
 	Elsewhere string
 
+	Hooked Hooked // how hooks of other programs see its calls
+
 	// Default is the action of the default rules, permission/seed.jsonc, where no
 	// pattern there says otherwise. Empty means that they don't name the tool.
 	Default string
@@ -89,33 +91,47 @@ type Tool struct {
 // All has a row for each tool, in the order in which lists show groups.
 var All = []Tool{
 	{Name: ReadFile, Group: "read", Kind: KindRead, Files: ReadsFiles, Argument: "path", Default: "allow",
-		Elsewhere: "read readfile readfiletool read_many_files readmanyfiles readmanyfilestool"},
+		Elsewhere: "read readfile readfiletool read_many_files readmanyfiles readmanyfilestool",
+		Hooked:    Hooked{"Read", "view", "@path=file_path=path offset limit"}},
 	{Name: Grep, Group: "search", Kind: KindSearch, Argument: "path", Default: "allow",
-		Elsewhere: "greptool grep_search search_file_content codesearch"},
+		Elsewhere: "greptool grep_search search_file_content codesearch",
+		Hooked:    Hooked{"Grep", "grep", "pattern @path include=glob ignoreCase=-i context=-C limit=head_limit"}},
 	{Name: Glob, Group: "search", Kind: KindSearch, Argument: "path", Default: "allow",
-		Elsewhere: "globtool filesearch file_search"},
+		Elsewhere: "globtool filesearch file_search",
+		Hooked:    Hooked{"Glob", "glob", "pattern @path"}},
 	{Name: ListDir, Group: "search", Kind: KindRead, Argument: "path", Default: "allow",
-		Elsewhere: "ls lstool list list_directory list_files listdirectory"},
+		Elsewhere: "ls lstool list list_directory list_files listdirectory",
+		Hooked:    Hooked{"LS", "view", "@path"}},
 	{Name: WriteFile, Group: "write", Kind: KindEdit, Files: WritesFiles, Argument: "path", Default: "allow",
-		Elsewhere: "write writefile writefiletool create create_file createfile"},
+		Elsewhere: "write writefile writefiletool create create_file createfile",
+		Hooked:    Hooked{"Write", "create", "@path=file_path=path content=content=file_text"}},
 	{Name: EditFile, Group: "edit", Kind: KindEdit, Files: WritesFiles, Argument: "path", Default: "allow",
-		Elsewhere: "edit edittool multiedit replace replace_string_in_file"},
+		Elsewhere: "edit edittool multiedit replace replace_string_in_file",
+		Hooked:    Hooked{"Edit MultiEdit", "edit", "@path=file_path=path oldText=old_string=old_str newText=new_string=new_str replaceAll=replace_all"}},
 	{Name: ShellExec, Group: "shell", Kind: KindExecute, Argument: "command", Default: "ask",
-		Elsewhere: "bash powershell shell shelltool execute execute_bash run_shell_command runcommands runinterminal run_in_terminal"},
+		Elsewhere: "bash powershell shell shelltool execute execute_bash run_shell_command runcommands runinterminal run_in_terminal",
+		Hooked:    Hooked{"Bash", "bash", "command *timeoutSeconds=timeout description"}},
 	{Name: WebFetch, Group: "web", Kind: KindFetch, Argument: "url",
-		Elsewhere: "fetch fetchurl webfetch webfetchtool"},
+		Elsewhere: "fetch fetchurl webfetch webfetchtool",
+		Hooked:    Hooked{"WebFetch", "web_fetch", "url prompt"}},
 	{Name: WebSearch, Group: "web", Kind: KindFetch, Argument: "query", Reserved: true,
-		Elsewhere: "websearch websearchtool google_web_search"},
+		Elsewhere: "websearch websearchtool google_web_search",
+		Hooked:    Hooked{"WebSearch", "web_search", "query domains=allowed_domains"}},
 	{Name: Task, Group: "task", Kind: KindThink, Argument: "agentType", Default: "allow",
-		Elsewhere: "agent custom-agent runsubagent use_subagent"},
-	{Name: Skill, Group: "skills", Kind: KindRead, Argument: "name", Default: "allow", Elsewhere: "activate_skill"},
+		Elsewhere: "agent custom-agent runsubagent use_subagent",
+		Hooked:    Hooked{"Task Agent", "task", "description prompt agentType=subagent_type=agent_type model background=run_in_background"}},
+	{Name: Skill, Group: "skills", Kind: KindRead, Argument: "name", Default: "allow", Elsewhere: "activate_skill",
+		Hooked: Hooked{"Skill", "skill", "name=skill"}},
 	{Name: Todo, Kind: KindOther, Own: true,
-		Elsewhere: "todowrite todoread todo_write todo_read todos todo_list write_todos checklist_write"},
+		Elsewhere: "todowrite todoread todo_write todo_read todos todo_list write_todos checklist_write",
+		Hooked:    Hooked{"TodoWrite", "update_todo", ""}},
 	{Name: Plan, Kind: KindOther, Own: true, Elsewhere: "update_plan"},
 	{Name: Remember, Kind: KindEdit, Own: true},
 	{Name: AskUser, Kind: KindOther, Own: true,
-		Elsewhere: "askuserquestion request_user_input vscode_askquestions askquestions question ask_followup_question"},
-	{Name: PlanExit, Kind: KindSwitchMode, Own: true},
+		Elsewhere: "askuserquestion request_user_input vscode_askquestions askquestions question ask_followup_question",
+		Hooked:    Hooked{"AskUserQuestion", "ask_user", ""}},
+	{Name: PlanExit, Kind: KindSwitchMode, Own: true,
+		Hooked: Hooked{"ExitPlanMode", "exit_plan_mode", ""}},
 }
 
 // Find returns the row of a tool. Of a name without a row, such as a tool of an

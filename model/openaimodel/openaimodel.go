@@ -34,13 +34,11 @@ package openaimodel
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"iter"
 	"net/http"
 	"regexp"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -49,130 +47,50 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/model/internal/endpoint"
 	"github.com/agentworker/worker/model/internal/openaiwire"
-	"github.com/agentworker/worker/model/provider"
 )
 
 // Options configures a Model.
-type Options struct {
-	Provider  string // its name, which stands before the model's; empty means openai
-	APIKey    string // sent as a bearer token; empty means not sent, as local servers allow
-	KeyHeader string // that carries the key instead
-
-	// BaseURL is what chat/completions is added to, as the server's
-	// documentation has it: http://localhost:11434/v1 for Ollama,
-	// https://api.deepseek.com for DeepSeek. Empty means https://api.openai.com/v1.
-	BaseURL string
-
-	HTTPClient *http.Client // nil means one on http.DefaultTransport
-
-	// MaxRetries is how often a call is tried again that could not connect, or
-	// got a 408, 409, 429 or 5xx. Nil means 2. An answer that has begun is never
-	// tried again.
-	MaxRetries *int
-	// MaxRetryWait is the longest that a Retry-After is waited for; a longer
-	// one fails at once, as does one that goes beyond the context's deadline.
-	// 0 means one minute.
-	MaxRetryWait time.Duration
-
-	// EachDelta gives each piece of an answer as it comes. Else the connection of an answer that
-	// streams steadily is read at a pace, and what a read brings of a text is one piece.
-	EachDelta bool
-}
+type Options = openaiwire.Options
 
 var _ model.Model = (*Model)(nil)
 
 // Model is a model that is called by the Chat Completions API.
 type Model struct {
-	name      string // there
-	provider  string
-	at        endpoint.Endpoint
-	known     provider.Row // of the server
-	keyHeader string
-	retries   endpoint.Retries
-	client    *http.Client
-	each      bool
-	forgets   atomic.Bool // the server has refused messages with what the model has thought
+	server  *openaiwire.Server
+	forgets atomic.Bool // the server has refused messages with what the model has thought
 }
 
 // New returns the model that the server calls name. Nil options are the zero
 // Options. It does not connect.
 func New(name string, opts *Options) *Model {
-	var o Options
-	if opts != nil {
-		o = *opts
-	}
-	m := &Model{name: name, provider: cmp.Or(o.Provider, "openai"), keyHeader: o.KeyHeader, each: o.EachDelta}
-	m.at = endpoint.Endpoint{
-		Model: m.Name(), API: "the Chat Completions API", Base: strings.TrimRight(o.BaseURL, "/"),
-		Key: strings.TrimSpace(o.APIKey), Hint: ", which may have to end in /v1", Read: openaiwire.ReadRefusal,
-	}
-	if m.at.Base == "" {
-		row, _ := provider.Named("openai")
-		m.at.Base = row.Base
-	}
-	m.known = provider.At(m.at.Base)
-	m.retries = endpoint.NewRetries(o.MaxRetries, o.MaxRetryWait)
-	m.client = endpoint.WithoutRedirects(o.HTTPClient)
-	return m
+	api := openaiwire.API{Name: "the Chat Completions API", Path: "/chat/completions", Whole: []string{"choices"}}
+	return &Model{server: openaiwire.NewServer(name, api, opts)}
 }
 
 // Name implements [model.Model]: the provider and the model's name there.
-func (m *Model) Name() string { return m.provider + "/" + m.name }
+func (m *Model) Name() string { return m.server.Name() }
 
 // Account implements [model.Accounted].
-func (m *Model) Account() string { return m.at.Account() }
+func (m *Model) Account() string { return m.server.At.Account() }
 
 // Stream implements [model.Model].
 func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Part, error] {
-	return func(yield func(model.Part, error) bool) {
-		body, err := m.body(req)
-		if err != nil {
-			yield(nil, m.at.Errorf(model.ErrInvalid, err))
-			return
-		}
-		callCtx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		tell, left := endpoint.Telling(yield, cancel)
-		header := http.Header{"Accept": {"text/event-stream"}}
-		switch {
-		case m.at.Key == "":
-		case m.keyHeader != "":
-			header.Set(m.keyHeader, m.at.Key)
-		default:
-			header.Set("Authorization", "Bearer "+m.at.Key)
-		}
-		res, refused := m.post(ctx, callCtx, header, body, tell)
-		if !left() && m.forget(body, refused) {
-			if body, err = m.body(req); err == nil {
-				res, refused = m.post(ctx, callCtx, header, body, tell)
-			}
-		}
-		if left() {
-			return
-		}
-		if refused != nil {
-			yield(nil, refused)
-			return
-		}
-		defer func() { _ = res.Body.Close() }() // what was read counts, not how it closes
-		flow := endpoint.NewFlow(yield)
-		if flow.Each = m.each; !m.each {
-			defer endpoint.Pace(callCtx, res, flow)()
-		}
-		m.read(ctx, res, flow, cancel)
-	}
+	return m.server.Stream(ctx, func(c *openaiwire.Call) (*http.Response, error) { return m.ask(c, req) }, m.read)
 }
 
-// post sends a request. It returns the response with the answer, or why there is none.
-func (m *Model) post(ctx, call context.Context, header http.Header, body []byte, tell func(model.Retry) bool) (*http.Response, error) {
-	res, err := m.retries.Post(call, m.client, m.at.Base+"/chat/completions", header, body, tell)
-	if err == nil && (endpoint.IsStream(res) || endpoint.Whole(res, "choices")) {
-		return res, nil
+// ask sends a request, and again without what the model has thought if the server refuses that.
+func (m *Model) ask(c *openaiwire.Call, req *model.Request) (*http.Response, error) {
+	body, err := m.body(req)
+	if err != nil {
+		return nil, c.At.Errorf(model.ErrInvalid, err)
 	}
-	if res != nil {
-		defer func() { _ = res.Body.Close() }()
+	res, refused := c.Post(body)
+	if !c.Left() && m.forget(body, refused) {
+		if body, err = m.body(req); err == nil {
+			return c.Post(body)
+		}
 	}
-	return nil, m.at.Refused(ctx, res, err)
+	return res, refused
 }
 
 // thoughtsRefused matches what servers say of messages with reasoning_content.
@@ -187,7 +105,7 @@ func (m *Model) forget(body []byte, refused error) bool {
 }
 
 // read reads an answer.
-func (m *Model) read(ctx context.Context, res *http.Response, flow *endpoint.Flow, cancel context.CancelFunc) {
+func (m *Model) read(c *openaiwire.Call, res *http.Response, flow *endpoint.Flow) {
 	streamed := endpoint.EndLine(res)
 	events := ssestream.NewDecoder(res)
 	var got answer
@@ -198,25 +116,25 @@ func (m *Model) read(ctx context.Context, res *http.Response, flow *endpoint.Flo
 			break
 		}
 		if err != nil {
-			flow.Fail(m.failed(err))
+			flow.Fail(c.Failed(err))
 			return
 		}
 		if !flow.Add(parts...) {
 			return
 		}
 		if got.finish != "" && late == nil {
-			late = time.AfterFunc(endpoint.AfterFinish, cancel)
+			late = time.AfterFunc(endpoint.AfterFinish, c.Cancel)
 			defer late.Stop()
 		}
 	}
 	if !got.whole(events.Err()) {
-		flow.Fail(m.at.Broken(ctx, events.Err()))
+		flow.Fail(c.Broken(events.Err()))
 		return
 	}
 	// What breaks after the finish reason takes nothing away.
 	parts, err := got.end()
 	if err != nil {
-		flow.Fail(m.failed(err))
+		flow.Fail(c.Failed(err))
 		return
 	}
 	if flow.Add(parts...) {

@@ -74,14 +74,14 @@ type function struct {
 
 // body returns the API's form of a request.
 func (m *Model) body(req *model.Request) ([]byte, error) {
-	params := completion{Model: m.name, Stream: true, StreamOptions: streamOptions{IncludeUsage: true}}
-	if m.known.OpenAI {
+	params := completion{Model: m.server.Model, Stream: true, StreamOptions: streamOptions{IncludeUsage: true}}
+	if m.server.Known.OpenAI {
 		params.MaxCompletionTokens = max(0, req.MaxOutputTokens)
 	} else {
 		params.MaxTokens = max(0, req.MaxOutputTokens)
 	}
 	m.sampling(&params, req)
-	if m.known.Name == "openai" {
+	if m.server.Known.Name == "openai" {
 		params.PromptCacheKey = openaiwire.CacheKey(req)
 	}
 	for _, spec := range req.Tools {
@@ -97,7 +97,7 @@ func (m *Model) body(req *model.Request) ([]byte, error) {
 		params.Messages = append(params.Messages, message{Role: "system", Content: &req.System})
 	}
 	system := len(params.Messages)
-	thinks := !m.known.OpenAI && !m.known.NoThinks && !m.forgets.Load() && slices.ContainsFunc(req.Messages, func(msg model.Message) bool { return reasoning(msg) != "" })
+	thinks := !m.server.Known.OpenAI && !m.server.Known.NoThinks && !m.forgets.Load() && slices.ContainsFunc(req.Messages, func(msg model.Message) bool { return reasoning(msg) != "" })
 	for _, msg := range req.Messages {
 		if msg.Role == model.Assistant {
 			params.Messages = append(params.Messages, m.assistant(msg, thinks)...)
@@ -108,7 +108,7 @@ func (m *Model) body(req *model.Request) ([]byte, error) {
 	if len(params.Messages) == system {
 		return nil, errors.New("the request has no message with any content")
 	}
-	if !m.known.AnyOrder {
+	if !m.server.Known.AnyOrder {
 		params.Messages = inOrder(params.Messages)
 	}
 	return json.Marshal(params)
@@ -141,7 +141,7 @@ func (m *Model) assistant(msg model.Message, thinks bool) []message {
 		out.Content = &msg.Text
 	}
 	var back sealed
-	if !m.known.OpenAI {
+	if !m.server.Known.OpenAI {
 		back = sealedIn(msg)
 	}
 	out.ReasoningDetails, out.ReasoningOpaque = back.Details, back.Opaque
@@ -150,7 +150,7 @@ func (m *Model) assistant(msg model.Message, thinks bool) []message {
 		switch {
 		case i < len(back.Calls) && openaiwire.Says(back.Calls[i]):
 			sent.Extra = back.Calls[i]
-		case i == 0 && m.known.Name == "gemini": // it demands one of the first call
+		case i == 0 && m.server.Known.Name == "gemini": // it demands one of the first call
 			sent.Extra = unsigned
 		}
 		out.ToolCalls = append(out.ToolCalls, sent)
@@ -171,7 +171,7 @@ var mistralID = regexp.MustCompile(`^[a-zA-Z0-9]{9}$`)
 // callID returns an id of a tool call that the server takes. Those of other servers, and those that
 // are made up, may have another form.
 func (m *Model) callID(id string) string {
-	if fits := len(id) <= maxCallID; fits && (m.known.Name != "mistral" || mistralID.MatchString(id)) {
+	if fits := len(id) <= maxCallID; fits && (m.server.Known.Name != "mistral" || mistralID.MatchString(id)) {
 		return id
 	}
 	sum := sha256.Sum256([]byte(id))

@@ -15,13 +15,13 @@ import (
 //
 // Other servers get all of it.
 func (m *Model) sampling(params *completion, req *model.Request) {
-	version, alwaysReasons := openaiwire.Generation(m.name)
+	version, alwaysReasons := openaiwire.Generation(m.server.Model)
 	effort := openaiwire.Effort(req.Effort)
-	if m.known.OpenAI && version >= 504 && len(req.Tools) > 0 {
+	if m.server.Known.OpenAI && version >= 504 && len(req.Tools) > 0 {
 		effort = ""
 	}
 	params.ReasoningEffort = effort
-	if m.known.OpenAI && (alwaysReasons || effort != "" && effort != "none") {
+	if m.server.Known.OpenAI && (alwaysReasons || effort != "" && effort != "none") {
 		return
 	}
 	if req.Temperature != nil {

@@ -124,6 +124,7 @@ type rawModel struct {
 	Cost  json.RawMessage `json:"cost"`
 	Limit struct {
 		Context int64 `json:"context"`
+		Input   int64 `json:"input"` // the part that a prompt may fill; 0 means all
 		Output  int64 `json:"output"`
 	} `json:"limit"`
 	Modalities struct {
@@ -137,7 +138,11 @@ func (m *rawModel) row(date string) Row {
 	if date == "" {
 		date = m.Updated
 	}
-	return Row{max(0, m.Limit.Context), max(0, m.Limit.Output), slices.Contains(m.Modalities.Input, "image"), date}
+	window := max(0, m.Limit.Context)
+	if m.Limit.Input > 0 {
+		window = min(window, m.Limit.Input)
+	}
+	return Row{window, max(0, m.Limit.Output), slices.Contains(m.Modalities.Input, "image"), date}
 }
 
 var contextOver = regexp.MustCompile(`^context_over_([0-9]{1,9})k$`)

@@ -96,7 +96,8 @@ func TestRow(t *testing.T) {
 		"reads": {"limit": {"output": -1}, "modalities": {"input": ["text"]}}}}}`)
 	for name, want := range map[string]price.Row{
 		"a/sees": {Window: 10, Output: 5, Vision: true, Date: "2026-01-02"}, "a/reads": {}, "a/sees-20260102": {Window: 10, Output: 5, Vision: true, Date: "2026-01-02"},
-		"anthropic/claude-opus-4-6": {Window: 200_000, Output: 128_000, Vision: true, Date: "2026-10-24"}, "host": {},
+		"openai/gpt-5.2":            {Window: 272_000, Output: 128_000, Vision: true, Date: "2026-06-04"},
+		"anthropic/claude-opus-4-6": {Window: 1_000_000, Output: 128_000, Vision: true, Date: "2026-10-24"}, "host": {},
 	} {
 		if got := prices.Row(name); got != want {
 			t.Errorf("%s: %+v, want %+v", name, got, want)

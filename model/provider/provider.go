@@ -4,6 +4,7 @@ package provider
 
 import (
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -62,6 +63,14 @@ var Rows = []Row{
 	{Name: "vllm", Form: Chat, Base: "http://localhost:8000/v1", Prefix: "VLLM", Keyless: true},
 	{Name: "litellm", Form: Chat, Base: "http://localhost:4000/v1", Prefix: "LITELLM", Keyless: true},
 }
+
+// ByResponses reports whether the provider wants the model to be asked by the Responses API: OpenAI does
+// for its models that reason. Chat Completions takes no effort beside tools from them, and
+// does not keep their thoughts (https://platform.openai.com/docs/guides/migrate-to-responses).
+func (r Row) ByResponses(model string) bool { return r.Name == "openai" && reasons.MatchString(model) }
+
+// reasons matches OpenAI's models that reason.
+var reasons = regexp.MustCompile(`^(gpt-([5-9]|\d\d)(\.|-|$)|o\d|codex)`)
 
 // Named returns the row of a provider; false means that there is none of that name.
 func Named(name string) (Row, bool) {

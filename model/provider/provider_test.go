@@ -125,3 +125,16 @@ func write(t *testing.T, dir, name, kind string, data []byte) string {
 	}
 	return path
 }
+
+// TestByResponses: OpenAI's own models that reason, whatever else there is.
+func TestByResponses(t *testing.T) {
+	openai, _ := provider.Named("openai")
+	for name, want := range map[string]bool{"gpt-5.5": true, "gpt-5-mini": true, "gpt-10": true, "o3": true, "codex-mini": true, "gpt-4.1": false, "gpt-4o": false, "gpt-oss-120b": false} {
+		if got := openai.ByResponses(name); got != want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	if vllm, _ := provider.Named("vllm"); vllm.ByResponses("gpt-5.5") {
+		t.Error("a server of one's own is asked by the Responses API")
+	}
+}

@@ -38,13 +38,13 @@ const maxStale = 10_000
 
 // wants returns the features of a request for the model.
 func (m *Model) wants() features {
-	reasons := !m.known.OpenAI || mayReason(m.name)
+	reasons := !m.server.Known.OpenAI || mayReason(m.server.Model)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return features{
 		encrypted: reasons && !m.refused.encrypted,
-		summary:   reasons && m.known.OpenAI && !m.refused.summary,
-		cacheKey:  m.known.OpenAI && !m.refused.cacheKey,
+		summary:   reasons && m.server.Known.OpenAI && !m.refused.summary,
+		cacheKey:  m.server.Known.OpenAI && !m.refused.cacheKey,
 		effort:    reasons && !m.refused.effort,
 	}
 }

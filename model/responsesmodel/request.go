@@ -76,7 +76,7 @@ const minOutput = 16
 // request returns the API's form of a request.
 func (m *Model) request(req *model.Request) (sent, error) {
 	out := sent{has: m.wants()}
-	params := createResponse{Model: m.name, Instructions: req.System, Stream: true}
+	params := createResponse{Model: m.server.Model, Instructions: req.System, Stream: true}
 	if params.MaxOutputTokens = max(0, req.MaxOutputTokens); params.MaxOutputTokens > 0 {
 		params.MaxOutputTokens = max(minOutput, params.MaxOutputTokens)
 	}
@@ -120,7 +120,7 @@ func (m *Model) request(req *model.Request) (sent, error) {
 
 // sampling adds effort, temperature and top_p, except where OpenAI's models refuse them.
 func (m *Model) sampling(params *createResponse, req *model.Request, has *features) {
-	_, alwaysReasons := openaiwire.Generation(m.name)
+	_, alwaysReasons := openaiwire.Generation(m.server.Model)
 	effort := openaiwire.Effort(req.Effort)
 	if has.effort = has.effort && effort != ""; !has.effort {
 		effort = ""
@@ -132,7 +132,7 @@ func (m *Model) sampling(params *createResponse, req *model.Request, has *featur
 			params.Reasoning.Summary = "auto"
 		}
 	}
-	if m.known.OpenAI && (alwaysReasons || effort != "" && effort != "none") {
+	if m.server.Known.OpenAI && (alwaysReasons || effort != "" && effort != "none") {
 		return
 	}
 	params.Temperature, params.TopP = req.Temperature, req.TopP

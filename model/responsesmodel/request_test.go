@@ -93,7 +93,7 @@ func TestReasoningComesBack(t *testing.T) {
 		t.Errorf("the second request does not begin as the first: %s\n%s", first, server.bodies[1])
 	}
 	if strings.Contains(server.bodies[1], "root") || !strings.Contains(server.bodies[1], `"prompt_cache_key":"`) {
-		t.Errorf("got %s, want a cache key that says nothing of the session", server.bodies[1])
+		t.Errorf("got %s: the cache key has to hide the session's id", server.bodies[1])
 	}
 	if last := server.bodies[3]; len(server.bodies) != 4 || strings.Contains(last, "gAAA") || !strings.Contains(last, `"call_id":"c1"`) {
 		t.Errorf("%d requests, the last %s, want it without what was refused", len(server.bodies), last)

@@ -79,7 +79,7 @@ func (m *Model) back(raw json.RawMessage) json.RawMessage {
 		return nil
 	}
 	if item.Encrypted == "" {
-		if m.known.OpenAI || len(item.Summary)+len(item.Content) == 0 {
+		if m.server.Known.OpenAI || len(item.Summary)+len(item.Content) == 0 {
 			return nil
 		}
 		return raw // open weights: the server has no store to look in

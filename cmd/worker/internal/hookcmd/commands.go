@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -105,9 +106,14 @@ func (p commands) print(r *hooks.Runner, all []*hookconfig.Hook, asJSON, wide bo
 	return p.PrintTable(t, wide)
 }
 
-// chosen returns the hooks of the repository that an argument names by their places; none
-// means all.
-func chosen(r *hooks.Runner, args []string) ([]*hookconfig.Hook, error) {
+// forChosen does something with the hooks of the repository that an argument names by their places;
+// none means all.
+func (p commands) forChosen(args []string, do func(ws *workspace.Workspace, all []*hookconfig.Hook) error) error {
+	r, ws, err := p.open()
+	if err != nil {
+		return err
+	}
+	defer r.Close()
 	var found []*hookconfig.Hook
 	for _, h := range r.All() {
 		if h.Repository && (len(args) == 0 || h.File == args[0] || h.Source() == args[0]) {
@@ -115,9 +121,9 @@ func chosen(r *hooks.Runner, args []string) ([]*hookconfig.Hook, error) {
 		}
 	}
 	if len(found) == 0 {
-		return nil, cli.Usage(errors.New("the repository has no such hooks: 'worker hooks list' shows them with their places"))
+		return cli.Usage(errors.New("the repository has no such hooks: 'worker hooks list' shows them with their places"))
 	}
-	return found, nil
+	return do(ws, found)
 }
 
 func (p commands) trustCommand() *cobra.Command {
@@ -131,29 +137,22 @@ is to be trusted again; once it changes a script that a hook names, the calls th
 guards are not made until then.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			r, ws, err := p.open()
-			if err != nil {
-				return err
-			}
-			defer r.Close()
-			all, err := chosen(r, args)
-			if err != nil {
-				return err
-			}
-			for _, h := range all {
-				fmt.Fprintf(p.Stdout, "%s %s\n  runs     %s\n", h.Event, termtext.OneLine(h.Source(), 200), termtext.OneLine(h.What(), 2000))
-				for _, script := range h.Scripts(ws.Root) {
-					fmt.Fprintf(p.Stdout, "  script   %s\n", termtext.OneLine(script, 500))
+			return p.forChosen(args, func(ws *workspace.Workspace, all []*hookconfig.Hook) error {
+				for _, h := range all {
+					fmt.Fprintf(p.Stdout, "%s %s\n  runs     %s\n", h.Event, termtext.OneLine(h.Source(), 200), termtext.OneLine(h.What(), 2000))
+					for _, script := range h.Scripts(ws.Root) {
+						fmt.Fprintf(p.Stdout, "  script   %s\n", termtext.OneLine(script, 500))
+					}
 				}
-			}
-			if show {
+				if show {
+					return nil
+				}
+				if err := app.HookTrust(ws).Add(all, ws.Root); err != nil {
+					return err
+				}
+				fmt.Fprintf(p.Stderr, "trusted: %s\n", termtext.Plural(len(all), "hook"))
 				return nil
-			}
-			if err := app.HookTrust(ws).Add(all, ws.Root); err != nil {
-				return err
-			}
-			fmt.Fprintf(p.Stderr, "trusted: %s\n", termtext.Plural(len(all), "hook"))
-			return nil
+			})
 		},
 	}
 	cmd.Flags().BoolVar(&show, "show", false, "only print what would run")
@@ -166,21 +165,14 @@ func (p commands) forgetCommand() *cobra.Command {
 		Short: "Trust hooks of the repository no longer",
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			r, ws, err := p.open()
-			if err != nil {
-				return err
-			}
-			defer r.Close()
-			all, err := chosen(r, args)
-			if err != nil {
-				return err
-			}
-			n, err := app.HookTrust(ws).Forget(all)
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(p.Stderr, "no longer trusted: %s\n", termtext.Plural(n, "hook"))
-			return nil
+			return p.forChosen(args, func(ws *workspace.Workspace, all []*hookconfig.Hook) error {
+				n, err := app.HookTrust(ws).Forget(all)
+				if err != nil {
+					return err
+				}
+				fmt.Fprintf(p.Stderr, "no longer trusted: %s\n", termtext.Plural(n, "hook"))
+				return nil
+			})
 		},
 	}
 }
@@ -197,16 +189,12 @@ func (p commands) testCommand() *cobra.Command {
 				return err
 			}
 			defer r.Close()
-			var events []string
-			for _, e := range hookconfig.Events {
-				events = append(events, string(e))
-			}
 			c := hooks.Call{Event: hookconfig.Event(args[0]), SessionID: "test", Cwd: ws.Root, Tool: args[1], ID: "test", Input: json.RawMessage(args[2])}
 			switch {
-			case !strings.Contains(" "+strings.Join(events, " ")+" ", " "+args[0]+" "):
-				return cli.Usage(fmt.Errorf("there is no event %q; there are: %s", args[0], strings.Join(events, ", ")))
+			case !slices.Contains(hookconfig.Events, c.Event):
+				return cli.Usage(fmt.Errorf("there is no event %q; there are: %s", args[0], strings.Trim(fmt.Sprint(hookconfig.Events), "[]")))
 			case !json.Valid(c.Input):
-				return cli.Usage(errors.New("the arguments are no JSON object"))
+				return cli.Usage(errors.New("the arguments are not a JSON object"))
 			}
 			p.printOutcome(r.Run(cmd.Context(), c))
 			return nil

@@ -128,10 +128,10 @@ func (m Models) withKey(name string, at, keyed *settings.Provider) (model.Model,
 		return nil, err
 	}
 	base := at.BaseURL(m.getenv)
-	if at.Form == provider.Messages {
+	switch at.API(name, base) {
+	case provider.Messages:
 		return anthropicmodel.New(name, &anthropicmodel.Options{Provider: at.Name, APIKey: key, BaseURL: base, HTTPClient: client}), nil
-	}
-	if at.Form == provider.Responses || at.Prefers(name, base) {
+	case provider.Responses:
 		return responsesmodel.New(name, &responsesmodel.Options{Provider: at.Name, KeyHeader: at.Header, APIKey: key, BaseURL: base, HTTPClient: client}), nil
 	}
 	return openaimodel.New(name, &openaimodel.Options{Provider: at.Name, KeyHeader: at.Header, APIKey: key, BaseURL: base, HTTPClient: client}), nil

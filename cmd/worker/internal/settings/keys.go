@@ -10,16 +10,17 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 	"unicode"
 
 	"github.com/spf13/pflag"
 
+	"github.com/agentworker/worker/internal/procgroup"
 	"github.com/agentworker/worker/model/provider"
 )
 
@@ -338,11 +339,11 @@ func runKeyCommand(command string, environ []string) ([]byte, error) {
 	cmd.WaitDelay = time.Second // for what it has left running with its stdout
 	out := &limited{left: maxKeyBytes + 1}
 	cmd.Stdout = out
-	ownGroup(cmd)
+	procgroup.Own(cmd, syscall.SIGKILL)
 	err := cmd.Start()
 	if err == nil {
 		err = cmd.Wait()
-		endGroup(cmd) // what it has left running
+		procgroup.Kill(cmd) // what it has left running
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -367,12 +368,11 @@ func (l *limited) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Prefers reports whether a model is asked by the Responses API where the setting "type" does not say
-// which: OpenAI's models that reason, on OpenAI's own server. Chat Completions takes no effort beside
-// tools from them, and does not keep what they think.
-func (p *Provider) Prefers(name, base string) bool {
-	return !p.typed && p.Form == provider.Chat && provider.At(base).Name == "openai" && reasons.MatchString(name)
+// API returns the API of a model at the address base. The setting "type" decides, else what the provider
+// there wants.
+func (p *Provider) API(name, base string) provider.Form {
+	if !p.typed && p.Form == provider.Chat && provider.At(base).ByResponses(name) {
+		return provider.Responses
+	}
+	return p.Form
 }
-
-// reasons matches OpenAI's models that reason.
-var reasons = regexp.MustCompile(`^(gpt-([5-9]|\d\d)(\.|-|$)|o\d|codex)`)

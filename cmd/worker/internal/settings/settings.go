@@ -161,7 +161,7 @@ func (s *Settings) Register(command *pflag.FlagSet) {
 	flags.DurationVar(&s.ModelTotal, "model-total", 30*time.Minute, "how long one model call may take, its tries and the waits between them included, 1s to 24h")
 	flags.DurationVar(&s.ToolTimeout, "tool-timeout", 30*time.Second, "how long one call of a tool may take that has no time limit of its own, 1s to 1h")
 	flags.Var(file(&s.Prices), "prices", "a file with the prices of models, in the form of https://models.dev/api.json (default: built-in ones)")
-	flags.IntVar(&s.ContextWindow, "context-window", 128_000, "tokens of the context window of models whose window --prices does not say, 0 or 1,000 to 100,000,000; near its end a conversation is compacted; 0: it is not")
+	flags.IntVar(&s.ContextWindow, "context-window", 128_000, "tokens of the context window of models for which neither --prices nor the built-in table has one, 0 or 1,000 to 100,000,000; near its end a conversation is compacted; 0: it is not")
 	flags.DurationVar(&s.MaxPause, "max-pause", 30*time.Minute, "how long agents wait for a provider that says when to ask again, 1s to 24h")
 	s.registerProviders(flags)
 

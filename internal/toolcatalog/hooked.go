@@ -17,28 +17,16 @@ type Hooked struct {
 	Fields string
 }
 
-// Hooks has a row for each tool that has another name in other programs.
-var Hooks = map[string]Hooked{
-	ReadFile:  {"Read", "view", "@path=file_path=path offset limit"},
-	WriteFile: {"Write", "create", "@path=file_path=path content=content=file_text"},
-	EditFile:  {"Edit MultiEdit", "edit", "@path=file_path=path oldText=old_string=old_str newText=new_string=new_str replaceAll=replace_all"},
-	ShellExec: {"Bash", "bash", "command *timeoutSeconds=timeout description"},
-	Grep:      {"Grep", "grep", "pattern @path include=glob ignoreCase=-i context=-C limit=head_limit"},
-	Glob:      {"Glob", "glob", "pattern @path"},
-	ListDir:   {"LS", "view", "@path"},
-	WebFetch:  {"WebFetch", "web_fetch", "url prompt"},
-	WebSearch: {"WebSearch", "web_search", "query domains=allowed_domains"},
-	Task:      {"Task Agent", "task", "description prompt agentType=subagent_type=agent_type model background=run_in_background"},
-	Skill:     {"Skill", "skill", "name=skill"},
-	Todo:      {"TodoWrite", "update_todo", ""},
-	AskUser:   {"AskUserQuestion", "ask_user", ""},
-	PlanExit:  {"ExitPlanMode", "exit_plan_mode", ""},
+// hooked returns the row's words for hooks; a tool without a row has none.
+func hooked(name string) Hooked {
+	row, _ := Find(name)
+	return row.Hooked
 }
 
 // HookNames returns the names by which hooks may mean a tool: the first is the one that they are
 // told.
 func HookNames(name string, copilot bool) []string {
-	h := Hooks[name]
+	h := hooked(name)
 	names := append(strings.Fields(h.Claude), name)
 	if h.Copilot != "" && copilot {
 		names = append([]string{h.Copilot}, names...)
@@ -53,7 +41,7 @@ type hookField struct {
 }
 
 func hookFields(name string, copilot bool) (fields []hookField) {
-	for text := range strings.FieldsSeq(Hooks[name].Fields) {
+	for text := range strings.FieldsSeq(hooked(name).Fields) {
 		names := strings.SplitN(text, "=", 3)
 		f := hookField{ours: strings.TrimLeft(names[0], "@*"), path: strings.HasPrefix(text, "@"), seconds: strings.HasPrefix(text, "*")}
 		f.theirs = f.ours

@@ -1,0 +1,2 @@
+// Package procgroup ends what a command has started together with it: its process group.
+package procgroup

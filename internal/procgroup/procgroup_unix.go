@@ -1,0 +1,29 @@
+//go:build unix
+
+package procgroup
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"syscall"
+)
+
+// Own makes cmd the leader of a process group of its own. When its context ends, the group gets
+// the signal. The group is a session too, so no program in it can wait for an answer at
+// the terminal. Call it before cmd starts.
+func Own(cmd *exec.Cmd, sig syscall.Signal) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.Cancel = func() error { return signal(cmd, sig) }
+}
+
+// Kill ends what is left of the group of cmd, which has been started.
+func Kill(cmd *exec.Cmd) { _ = signal(cmd, syscall.SIGKILL) }
+
+func signal(cmd *exec.Cmd, sig syscall.Signal) error {
+	err := syscall.Kill(-cmd.Process.Pid, sig)
+	if errors.Is(err, syscall.ESRCH) {
+		return os.ErrProcessDone
+	}
+	return err
+}
