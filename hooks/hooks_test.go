@@ -154,6 +154,18 @@ func TestTrust(t *testing.T) {
 	if out := r.Run(t.Context(), bash("ls")); out.Deny == nil || !strings.Contains(out.Deny.Text, "changed") {
 		t.Errorf("a changed script: %+v", out.Deny)
 	}
+	broken := filepath.Join(root, ".claude", "settings.json")
+	if err := os.WriteFile(broken, []byte(`{"hooks": 3}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	later, err := hooks.New(hooks.Options{Root: root, Files: hookconfig.Files(root, "", nil), Trust: trust, Shell: "/bin/sh", Env: os.Environ()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(later.Close)
+	if out := later.Run(t.Context(), bash("ls")); out.Deny == nil || !strings.Contains(out.Deny.Text, "can't be read") {
+		t.Errorf("trusted hooks in a file that is broken: %+v", out.Deny)
+	}
 	if n, err := trust.Forget(r.All()); n != 1 || err != nil {
 		t.Errorf("forgot %d, %v", n, err)
 	}

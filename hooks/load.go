@@ -53,8 +53,12 @@ func (r *Runner) load() error {
 	var errs []error
 	for _, f := range files {
 		hooks, err := f.Read()
-		if err != nil && (!first || !f.Repository) {
+		switch {
+		case err == nil:
+		case !first || !f.Repository:
 			errs = append(errs, err)
+		case r.opts.Always || r.opts.Trust.knows(f.Shown): // what it would guard is not known
+			hooks = []*hookconfig.Hook{{Event: hookconfig.PreToolUse, Type: hookconfig.Command, File: f.Shown, Wrong: "its hooks can't be read: " + err.Error()}}
 		}
 		all = append(all, hooks...)
 	}

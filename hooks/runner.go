@@ -3,7 +3,6 @@ package hooks
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -131,7 +130,7 @@ func (r *Runner) round(ctx context.Context, c *Call) (out Outcome) {
 	for i, h := range all {
 		switch {
 		case r.State(h) != IsTrusted:
-			errs[i] = errors.New("a script of it has changed since a person trusted it: 'worker hooks trust' shows it")
+			answers[i] = answer{deny: h.Event.Guards(), reason: "one of its scripts has changed since a person trusted it: 'worker hooks trust' shows it"}
 		case h.Async && !h.Event.Guards():
 			r.async.Go(func() { _, err := r.ask(r.ctx, h, c); r.failed(h, err) })
 		default:

@@ -1,6 +1,7 @@
 package hooks
 
 import (
+	"strings"
 	"time"
 
 	"github.com/agentworker/worker/internal/hookconfig"
@@ -53,6 +54,20 @@ func (t *Trust) State(h *hookconfig.Hook, root string) State {
 		}
 	}
 	return NotTrusted
+}
+
+// knows reports whether a person has trusted a hook of a file, as people see its name, or may have.
+func (t *Trust) knows(file string) bool {
+	if t == nil {
+		return false
+	}
+	all, err := t.file.Read()
+	for _, said := range all {
+		if strings.HasPrefix(said.Source, file) {
+			return true
+		}
+	}
+	return err != nil
 }
 
 // Add trusts the present content of hooks.
