@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -111,7 +112,7 @@ func (t *turn) follow(ctx context.Context, step int, a *answer) (text string, ov
 	for i := range all {
 		all[i] = &toolcall.Call{ToolCall: a.message.ToolCalls[i], MessageID: a.id}
 		if a.stop == model.StopMaxTokens {
-			all[i].CutAt = max(1, a.usage.OutputTokens)
+			all[i].CutAt = max(1, cmp.Or(a.usage.OutputTokens, int64(a.most)))
 		}
 	}
 	s.log.Status(event.StatusExecutingTool)

@@ -21,6 +21,7 @@ import (
 type answer struct {
 	id      string
 	final   bool // no tools can be called any more
+	most    int  // tokens that it may have, as its request says; 0 means that it does not
 	message model.Message
 	stop    model.StopReason
 	usage   model.Usage
@@ -155,8 +156,10 @@ func (c *modelCall) once(step context.Context, a *answer) error {
 		Path:        s.path.IDs(),
 		Params:      s.agent.params,
 	}
-	reserved, err := s.usage.reserve(step, s.agent.model, req, s.talk.Estimate(req))
-	if err == nil {
+	prompt := s.talk.Estimate(req)
+	req.LongestAnswer = s.p.models.LongestAnswer(s.agent.model, s.agent.room(s.p.window), prompt)
+	reserved, err := s.usage.reserve(step, s.agent.model, req, prompt)
+	if a.most = req.MaxOutputTokens; err == nil {
 		err = c.stream(step, req, a)
 		s.usage.settle(reserved, &a.usage, err)
 	}

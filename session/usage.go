@@ -53,6 +53,10 @@ type BudgetOwner interface {
 type ExpectedCall struct {
 	Model         string
 	Input, Output int64 // tokens: as they are estimated, and the most
+
+	// Usual is the answer that calls get side by side, in tokens. A longer one, up to Output, gets
+	// at most a quarter of what is left. 0 means Output.
+	Usual int64
 }
 
 // Reservation is what a model call may use.
@@ -117,9 +121,9 @@ func (u *usage) add(used model.Usage) error {
 	})
 }
 
-// defaultOutput is how many tokens an answer may have if there is a budget, and nobody has
-// set another bound.
-const defaultOutput = 8192
+// usualOutput is how many tokens an answer may have where there is a budget, nobody has set
+// another bound, and the model's own limit is not known.
+const usualOutput = 8192
 
 // reserve sets aside what a call of a model may use, and bounds its answer. The prompt has
 // about so many tokens. It returns nil if there is no budget.
@@ -128,9 +132,12 @@ func (u *usage) reserve(ctx context.Context, m model.Model, req *model.Request, 
 		return nil, nil
 	}
 	resume := u.life.Hold()
-	r, err := u.budget.Reserve(ctx, ExpectedCall{
-		Model: m.Name(), Input: tokens, Output: cmp.Or(int64(req.MaxOutputTokens), defaultOutput),
-	}, u.ask)
+	call := ExpectedCall{Model: m.Name(), Input: tokens, Output: int64(req.MaxOutputTokens)}
+	if call.Output == 0 {
+		call.Output = cmp.Or(int64(req.LongestAnswer), usualOutput)
+		call.Usual = min(usualOutput, call.Output)
+	}
+	r, err := u.budget.Reserve(ctx, call, u.ask)
 	resume()
 	if err != nil {
 		return nil, err

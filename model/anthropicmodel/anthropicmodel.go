@@ -34,7 +34,7 @@ import (
 	"github.com/agentworker/worker/model/provider"
 )
 
-// defaultMaxOutputTokens is a default of [Options]: every Claude model since 3.5 allows it.
+// defaultMaxOutputTokens is for requests that know no limit: every Claude model since 3.5 allows it.
 const defaultMaxOutputTokens = 8192
 
 // Options configures a Model.
@@ -54,20 +54,17 @@ type Options struct {
 	// one fails at once, as does one that goes beyond the context's deadline.
 	// 0 means one minute.
 	MaxRetryWait time.Duration
-
-	MaxOutputTokens int // for requests that leave it to the adapter; 0 means 8192
 }
 
 var _ model.Model = (*Model)(nil)
 
 // Model is a model of Anthropic.
 type Model struct {
-	name      string // there
-	provider  string
-	at        endpoint.Endpoint
-	maxTokens int
-	retries   endpoint.Retries
-	messages  anthropic.MessageService
+	name     string // there
+	provider string
+	at       endpoint.Endpoint
+	retries  endpoint.Retries
+	messages anthropic.MessageService
 }
 
 // New returns the model that Anthropic calls name. Nil options are the zero
@@ -77,7 +74,7 @@ func New(name string, opts *Options) *Model {
 	if opts != nil {
 		o = *opts
 	}
-	m := &Model{name: name, provider: cmp.Or(o.Provider, "anthropic"), maxTokens: o.MaxOutputTokens}
+	m := &Model{name: name, provider: cmp.Or(o.Provider, "anthropic")}
 	m.at = endpoint.Endpoint{
 		Model: m.Name(), API: "the Messages API", Base: o.BaseURL, Key: strings.TrimSpace(o.APIKey), Read: readRefusal,
 	}
@@ -87,9 +84,6 @@ func New(name string, opts *Options) *Model {
 	}
 	// The SDK adds v1/messages.
 	m.at.Base = strings.TrimSuffix(strings.TrimRight(m.at.Base, "/"), "/v1")
-	if m.maxTokens <= 0 {
-		m.maxTokens = defaultMaxOutputTokens
-	}
 	m.retries = endpoint.NewRetries(o.MaxRetries, o.MaxRetryWait)
 	// A service, unlike a client, reads nothing from the environment, once
 	// tracing is off.

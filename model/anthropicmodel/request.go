@@ -2,6 +2,7 @@ package anthropicmodel
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,10 +16,8 @@ import (
 
 // params returns the API's form of a request.
 func (m *Model) params(req *model.Request) (anthropic.MessageNewParams, error) {
-	params := anthropic.MessageNewParams{Model: m.name, MaxTokens: int64(m.maxTokens)}
-	if req.MaxOutputTokens > 0 {
-		params.MaxTokens = int64(req.MaxOutputTokens)
-	}
+	most := cmp.Or(max(0, req.MaxOutputTokens), max(0, req.LongestAnswer), defaultMaxOutputTokens)
+	params := anthropic.MessageNewParams{Model: m.name, MaxTokens: int64(most)}
 	m.sampling(&params, req.Params)
 	if !blank(req.System) {
 		params.System = []anthropic.TextBlockParam{{Text: req.System, CacheControl: anthropic.NewCacheControlEphemeralParam()}}

@@ -45,6 +45,14 @@ var requests = []struct {
 			"model": "claude-test", "max_tokens": 99, "temperature": 0.5, "stream": true,
 			"messages": [{"role": "user", "content": [{"type": "text", "text": "hello", "cache_control": {"type": "ephemeral"}}]}]
 		}`},
+	{"the model's own limit", model.Request{Messages: []model.Message{user("hello")}, LongestAnswer: 64000}, `{
+			"model": "claude-test", "max_tokens": 64000, "stream": true,
+			"messages": [{"role": "user", "content": [{"type": "text", "text": "hello", "cache_control": {"type": "ephemeral"}}]}]
+		}`},
+	{"a limit below the model's own", model.Request{Messages: []model.Message{user("hello")}, LongestAnswer: 64000, Params: model.Params{MaxOutputTokens: 99}}, `{
+			"model": "claude-test", "max_tokens": 99, "stream": true,
+			"messages": [{"role": "user", "content": [{"type": "text", "text": "hello", "cache_control": {"type": "ephemeral"}}]}]
+		}`},
 	{"tools", model.Request{
 		System:   "Be brief.",
 		Messages: []model.Message{user("hello")},

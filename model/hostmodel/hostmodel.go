@@ -11,6 +11,7 @@
 package hostmodel
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,8 +27,7 @@ import (
 	"github.com/agentworker/worker/model/internal/endpoint"
 )
 
-// defaultMaxOutputTokens is for requests that leave it to the adapter: the
-// protocol wants a number.
+// defaultMaxOutputTokens is for requests that know no limit: the protocol wants a number.
 const defaultMaxOutputTokens = 8192
 
 // maxMessage bounds what is shown of a host's error, in characters.
@@ -98,11 +98,8 @@ func broken(kind model.ErrorKind, err error) error {
 // params returns what the host is asked.
 func params(req *model.Request) *mcp.CreateMessageWithToolsParams {
 	p := &mcp.CreateMessageWithToolsParams{
-		MaxTokens:    int64(req.MaxOutputTokens),
+		MaxTokens:    int64(cmp.Or(max(0, req.MaxOutputTokens), max(0, req.LongestAnswer), defaultMaxOutputTokens)),
 		SystemPrompt: req.System,
-	}
-	if p.MaxTokens <= 0 {
-		p.MaxTokens = defaultMaxOutputTokens
 	}
 	if req.Temperature != nil {
 		p.Temperature = *req.Temperature

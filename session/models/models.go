@@ -129,6 +129,23 @@ func (m *Models) Priced(by model.Model, u model.Usage) model.Usage {
 	return u
 }
 
+// leastAnswer is the room that an answer gets in a window that is about full, in tokens: the prompt
+// is estimated rather too long.
+const leastAnswer = 1024
+
+// LongestAnswer returns how many tokens a model's answer may have beside a prompt of about so many.
+// 0 means that this is not known. So does a window of 0 tokens.
+func (m *Models) LongestAnswer(of model.Model, window, prompt int64) int {
+	most := m.Prices.Row(of.Name()).Output
+	if named := m.Window(of); named > 0 {
+		window = named
+	}
+	if window > 0 {
+		most = min(most, max(leastAnswer, window-prompt))
+	}
+	return int(most)
+}
+
 // Answer asks a model for an answer without tools, within limits, and returns what the call has used.
 func (m *Models) Answer(ctx context.Context, by model.Model, req *model.Request, limits Limits) (answer string, usage model.Usage, err error) {
 	var text strings.Builder

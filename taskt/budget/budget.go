@@ -157,7 +157,9 @@ func (m *Meter) Reserve(ctx context.Context, call session.ExpectedCall, ask sess
 		return nil, err
 	}
 	var granted *session.Reservation
+	longest := call.Output
 	err := m.await(ctx, ask, func() *obstacle {
+		call.Output = m.wanted(call, longest)
 		output := call.Output
 		for _, a := range m.accounts {
 			output = min(output, m.affordable(a, call))
@@ -195,6 +197,19 @@ func (m *Meter) priced(name string) error {
 		}
 	}
 	return nil
+}
+
+// wanted returns the length of the answer to ask for, of at most so many tokens. One that is longer
+// than usual takes a quarter of what is left at most: other calls find room beside it.
+func (m *Meter) wanted(call session.ExpectedCall, longest int64) int64 {
+	if call.Usual == 0 {
+		return longest
+	}
+	call.Output = 4 * longest
+	for _, a := range m.accounts {
+		longest = min(longest, max(call.Usual, m.affordable(a, call)/4))
+	}
+	return longest
 }
 
 // affordable returns the longest answer to a call for which an account has room.

@@ -60,6 +60,36 @@ func call(input, output int64) session.ExpectedCall {
 	return session.ExpectedCall{Model: "anthropic/claude-haiku-5-5", Input: input, Output: output}
 }
 
+// TestLongAnswers: a call gets an answer longer than the usual one while the budget has plenty, and
+// leaves room for others beside it. A limit that somebody has set is not made smaller.
+func TestLongAnswers(t *testing.T) {
+	long := func(usual int64) session.ExpectedCall {
+		c := call(1000, 128_000)
+		c.Usual = usual
+		return c
+	}
+	for _, tt := range []struct {
+		limits string
+		usual  int64
+		want   []int64 // of calls side by side
+	}{
+		{"tokens=10M", 8192, []int64{128_000, 128_000, 128_000}},
+		{"tokens=201k", 8192, []int64{50_000, 37_250, 27_687}},
+		{"tokens=30k", 8192, []int64{8192, 8192}},
+		{"cost=0.1001", 8192, []int64{49_987}},
+		{"tokens=201k", 0, []int64{128_000}},
+		{"tokens=5000", 8192, []int64{4000}},
+	} {
+		m, _ := meter(t, nil, tt.limits)
+		for i, want := range tt.want {
+			r, err := m.Reserve(t.Context(), long(tt.usual), nobody)
+			if err != nil || r.Output != want {
+				t.Fatalf("%s, call %d: an answer of %+v tokens, want %d: %v", tt.limits, i, r, want, err)
+			}
+		}
+	}
+}
+
 func nobody(context.Context, string, string) (bool, error) { return false, nil }
 
 func usage(input, output int64) model.Usage {
