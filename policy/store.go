@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/agentworker/worker/internal/boundedfile"
 	"github.com/agentworker/worker/internal/fileinfo"
 )
 
@@ -160,7 +161,7 @@ func readTrusted(path string, own bool) ([]byte, error) {
 }
 
 func readOnce(path string, own bool) (text []byte, changed bool, err error) {
-	f, err := os.Open(path)
+	f, err := boundedfile.Open(path)
 	if err != nil {
 		return nil, false, err
 	}
@@ -168,9 +169,6 @@ func readOnce(path string, own bool) (text []byte, changed bool, err error) {
 	before, err := f.Stat()
 	if err != nil {
 		return nil, false, err
-	}
-	if !before.Mode().IsRegular() {
-		return nil, false, fmt.Errorf("%s is not a file", path)
 	}
 	if err := checkOwner(path, before, own); err != nil { // of what was opened, whatever has the name by now
 		return nil, false, err

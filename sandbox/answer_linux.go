@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/agentworker/worker/internal/gitplace"
 	"github.com/agentworker/worker/sandbox/internal/wire"
 )
 
@@ -63,7 +64,7 @@ func (p *Profile) refusedMove(ask *wire.Ask, held []string) *Refusal {
 
 // refusedRename judges what would be at other places after old is called new.
 func (p *Profile) refusedRename(op, old, new string, held []string) *Refusal {
-	if filepath.Base(old) == ".git" {
+	if gitplace.IsDotGit(filepath.Base(old)) {
 		return p.refusedWrite("rename", old)
 	}
 	for _, h := range held {
@@ -92,7 +93,7 @@ func (p *Profile) refusedRename(op, old, new string, held []string) *Refusal {
 		to := new + path[len(old):]
 		if v := p.judge(path); !v.read || !v.write {
 			refused = &Refusal{op, path, p.why(path, readTool)}
-		} else if r := p.refusedWrite(op, to); r != nil && filepath.Base(to) != ".git" {
+		} else if r := p.refusedWrite(op, to); r != nil && !gitplace.IsDotGit(filepath.Base(to)) {
 			refused = r
 		}
 		if d.Type()&os.ModeSymlink != 0 && p.leadsToDenied(to) {

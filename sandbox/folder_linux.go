@@ -93,6 +93,23 @@ func (l *nameLock) Unlock() {
 	l.mu.Unlock()
 }
 
+// LockNames waits until no command makes names in a workspace whose sessions keep their folders
+// in dir, and keeps commands from it until unlock.
+func LockNames(dir string) (unlock func(), err error) {
+	if dir == "" {
+		return func() {}, nil
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	l := &nameLock{}
+	if l.file, err = openNames(dir); err != nil {
+		return nil, err
+	}
+	l.Lock()
+	return func() { l.Unlock(); _ = l.close() }, nil
+}
+
 func (l *nameLock) close() error {
 	if l.file == nil {
 		return nil

@@ -2,12 +2,12 @@ package sandbox
 
 import (
 	"cmp"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/agentworker/worker/internal/gitplace"
 	"github.com/agentworker/worker/permission"
 )
 
@@ -30,7 +30,7 @@ func (p *Profile) judge(abs string) verdict {
 	if inner != "" && v.read { // a rule may be about one of git's own files
 		v.read = p.rulesWithin(abs, readTool)
 	}
-	if !p.Writable || isGit && (gitProtected(inner) || !p.ownGit(abs)) || slices.ContainsFunc(p.Protected, func(x string) bool { return contains(x, abs) }) {
+	if !p.Writable || isGit && (gitplace.Controls(inner) || !p.ownGit(abs)) || slices.ContainsFunc(p.Protected, func(x string) bool { return contains(x, abs) }) {
 		v.write = false
 	}
 	return v
@@ -103,31 +103,15 @@ func (p *Profile) gitDir(abs string) (dir, inner string, ok bool) {
 	if !ok {
 		return "", "", false
 	}
-	if i := strings.Index("/"+rel+"/", "/.git/"); i >= 0 {
-		end := len(p.Workspace) + 1 + i + len(".git")
-		return abs[:end], strings.TrimPrefix(abs[end:], "/"), true
+	for at := 0; at < len(rel); {
+		name, _, _ := strings.Cut(rel[at:], "/")
+		if gitplace.IsDotGit(name) {
+			end := len(p.Workspace) + 1 + at + len(name)
+			return abs[:end], strings.TrimPrefix(abs[end:], "/"), true
+		}
+		at += len(name) + 1
 	}
 	return "", "", false
-}
-
-// gitProtected reports whether a path in a repository folder is one by which
-// git runs programs, or finds another folder to look for them.
-func gitProtected(inner string) bool {
-	first, rest, _ := strings.Cut(inner, "/")
-	switch first {
-	case "config", "config.worktree", "hooks", "commondir", "gitdir":
-		return true
-	case "worktrees":
-		_, rest, _ = strings.Cut(rest, "/")
-		return rest != "" && gitProtected(rest)
-	case "modules":
-		for part := range strings.SplitSeq(rest, "/") {
-			if part != "modules" && gitProtected(part) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // gitData are the folders of a repository that hold nothing but data: names
@@ -144,11 +128,11 @@ type Refusal struct {
 
 // refusedWrite returns why path may not be made or written; nil means it may.
 func (p *Profile) refusedWrite(op, abs string) *Refusal {
-	if path.Base(abs) == ".git" && contains(p.Workspace, abs) {
-		return &Refusal{op, abs, "a repository of its own decides which programs git runs: none is made, moved or written in the workspace"}
+	if gitplace.IsDotGit(path.Base(abs)) && contains(p.Workspace, abs) {
+		return &Refusal{op, abs, gitplace.OwnRepository}
 	}
-	if op != "open" && p.completesRepository(abs) {
-		return &Refusal{op, abs, "git would take its folder for a repository, whose settings decide which programs git runs"}
+	if _, _, known := p.gitDir(abs); op != "open" && !known && gitplace.Completes(abs) {
+		return &Refusal{op, abs, gitplace.Completed}
 	}
 	if p.judge(abs).write {
 		return nil
@@ -156,28 +140,13 @@ func (p *Profile) refusedWrite(op, abs string) *Refusal {
 	return &Refusal{op, abs, p.why(abs, writeTool)}
 }
 
-// completesRepository reports whether a name would make its folder one that git takes
-// for a bare repository: HEAD, and objects with refs or a commondir.
-func (p *Profile) completesRepository(abs string) bool {
-	if _, _, known := p.gitDir(abs); known {
-		return false
-	}
-	dir, name := path.Split(abs)
-	has := func(part string) bool {
-		_, err := os.Lstat(dir + part)
-		return strings.EqualFold(name, part) || err == nil
-	}
-	part := slices.ContainsFunc([]string{"HEAD", "objects", "refs", "commondir"}, func(part string) bool { return strings.EqualFold(name, part) })
-	return part && has("HEAD") && (has("commondir") || has("objects") && has("refs"))
-}
-
 // why says what keeps tool from the path.
 func (p *Profile) why(abs, tool string) string {
-	if path.Base(abs) == ".git" && tool == writeTool {
+	if gitplace.IsDotGit(path.Base(abs)) && tool == writeTool {
 		return "it says where git finds its settings"
 	}
-	if _, inner, ok := p.gitDir(abs); ok && gitProtected(inner) {
-		return "git's settings and hooks are never writable"
+	if _, inner, ok := p.gitDir(abs); ok && gitplace.Controls(inner) {
+		return gitplace.Settings
 	} else if ok && !p.ownGit(abs) {
 		return "only the worktree's own branch is writable, not the rest of the repository"
 	}

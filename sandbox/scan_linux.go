@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/agentworker/worker/internal/gitplace"
 	"golang.org/x/sys/unix"
 )
 
@@ -170,7 +171,7 @@ func (s *scanner) read(path string, now stamp, old *folder) (*folder, error) {
 			continue
 		}
 		n := name{base: e.Name(), verdict: s.profile.judge(abs), symlink: e.Type()&fs.ModeSymlink != 0}
-		if e.Name() == ".git" { // it says where git finds its settings
+		if gitplace.IsDotGit(e.Name()) { // it says where git finds its settings
 			n.verdict.write = false
 		}
 		free := n.verdict.read && n.verdict.write

@@ -72,10 +72,16 @@ func (ws *Workspace) editValues(p string) ([]permission.Value, error) {
 }
 
 func (ws *Workspace) edit(ctx context.Context, call *Call, a editFileArgs) (Result, error) {
-	ws.writing.Lock()
-	defer ws.writing.Unlock()
+	unlock, err := ws.lockNames()
+	if err != nil {
+		return Result{}, err
+	}
+	defer unlock()
 	rel, real, err := ws.locateFile(a.Path)
 	if err != nil {
+		return Result{}, err
+	}
+	if err := ws.writable(real); err != nil {
 		return Result{}, err
 	}
 	before, err := ws.readText(call, real)

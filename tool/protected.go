@@ -13,11 +13,33 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentworker/worker/internal/gitplace"
 	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/internal/worktree"
 	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/sandbox"
 	"github.com/agentworker/worker/tool/internal/rootfs"
 )
+
+// lockNames waits until neither a file tool nor a command makes names in the workspace, and keeps
+// both from it until unlock.
+func (ws *Workspace) lockNames() (unlock func(), err error) {
+	ws.writing.Lock()
+	release, err := sandbox.LockNames(ws.opts.Sandbox.Dir)
+	if err != nil {
+		ws.writing.Unlock()
+		return nil, fmt.Errorf("waiting for commands that make names: %w", err)
+	}
+	return func() { release(); ws.writing.Unlock() }, nil
+}
+
+// writable returns an error if nothing may write the file real, whatever the rules allow.
+func (ws *Workspace) writable(real string) error {
+	if why := gitplace.Refused(ws.files.Dir(), real); why != "" {
+		return fmt.Errorf("%s is refused: %s", rootfs.Show(real), why)
+	}
+	return nil
+}
 
 // isAgentFile reports whether a path, relative to the workspace or absolute, is
 // in a folder of agent files, or is one.
@@ -48,6 +70,11 @@ func (ws *Workspace) withAgentFiles(values []permission.Value, after func(real s
 		}
 		if control == nil {
 			control = ws.gitControl()
+		}
+		if why := gitplace.Refused(ws.files.Dir(), v.Text); why != "" && !filepath.IsAbs(v.Text) {
+			v.Certainty, v.Why = permission.Unknown, why
+			values = append(values, v)
+			continue
 		}
 		if ws.among(v.Text, control) {
 			v.Certainty, v.Why = permission.Unknown, "git takes its settings or programs from it"

@@ -42,13 +42,19 @@ func (ws *Workspace) writeAll(ctx context.Context, call *Call, a writeFileArgs) 
 	if limit := ws.opts.MaxFileBytes; int64(len(a.Content)) > limit {
 		return Result{}, fmt.Errorf("content has %s, more than the %s that a file may have: write it in several files", showSize(int64(len(a.Content))), showSize(limit))
 	}
-	ws.writing.Lock()
-	defer ws.writing.Unlock()
+	unlock, err := ws.lockNames()
+	if err != nil {
+		return Result{}, err
+	}
+	defer unlock()
 	rel, real, err := ws.locateFile(a.Path)
 	if err != nil {
 		return Result{}, err
 	}
 	if err := call.judged(toolcatalog.WriteFile, real); err != nil {
+		return Result{}, err
+	}
+	if err := ws.writable(real); err != nil {
 		return Result{}, err
 	}
 	before := ws.files.Hash(real)

@@ -3,13 +3,14 @@
 package architecture
 
 import (
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -24,6 +25,7 @@ var leaves = []string{
 	"internal/disk",
 	"internal/errtext",
 	"internal/fileinfo",
+	"internal/gitplace",
 	"internal/procgroup",
 	"internal/secrets",
 	"internal/strictjson",
@@ -243,14 +245,127 @@ func entry(dir string) string {
 	return dir
 }
 
+// starters are the files that start a program whose name is not written there, and what it is.
+// None starts git.
+var starters = map[string]string{
+	"cmd/worker/internal/settings/keys.go":     "the shell, for a key command",
+	"cmd/worker/internal/settings/settings.go": "the shell of the settings is looked for",
+	"cmd/worker/page.go":                       "the browser",
+	"eventbus/natstest/disk_linux.go":          "the test itself",
+	"hooks/run.go":                             "the shell, for a hook",
+	"internal/chromium/chromium.go":            "Chromium",
+	"internal/worktree/runner.go":              "git, hardened",
+	"sandbox/internal/helper/call_linux.go":    "what a command names, inside of the sandbox",
+	"sandbox/internal/helper/holder_linux.go":  "the helper itself",
+	"tool/mcpclient/process.go":                "an MCP server, inside of the sandbox",
+	"tool/options.go":                          "the shell is looked for, on Windows beside git",
+	"tool/shell_plain_other.go":                "the shell, for a command",
+}
+
 // TestOneRunnerOfGit holds that no package but internal/worktree starts git: a
 // repository's settings may name programs, and that one keeps them from being started.
 func TestOneRunnerOfGit(t *testing.T) {
-	starts := regexp.MustCompile(`exec\.(Command|LookPath)\w*\((ctx, |context\.Background\(\), )?"git"`)
+	used := make(map[string]bool)
 	walkGo(t, func(path string, text []byte) {
-		dir := filepath.ToSlash(filepath.Dir(path))
-		if !strings.HasSuffix(path, "_test.go") && dir != "internal/worktree" && !strings.HasPrefix(dir, "bench") && starts.Match(text) {
-			t.Errorf("%s starts git: use worktree.Git", path)
+		path = filepath.ToSlash(path)
+		if strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, "bench/") {
+			return
+		}
+		for _, program := range startsOf(t, path, text) {
+			if base := strings.TrimSuffix(program[strings.LastIndexAny(program, `/\`)+1:], ".exe"); program == "" || strings.EqualFold(base, "git") {
+				if used[path] = true; starters[path] == "" {
+					t.Errorf("%s starts %q: git is started by worktree.Git; another program is written as a constant, or its file stands in starters", path, program)
+				}
+			}
 		}
 	})
+	for path := range starters {
+		if !used[path] {
+			t.Errorf("%s starts nothing: remove it from starters", path)
+		}
+	}
+}
+
+// TestStartsFound: each way to start a program is seen.
+func TestStartsFound(t *testing.T) {
+	const head = "package x\nimport (\"os\"; \"os/exec\"; sys \"syscall\"; e2 \"os/exec\"; \"golang.org/x/sys/unix\")\n"
+	for _, text := range []string{
+		`var _ = exec.Command("git")`, `var _ = exec.CommandContext(f(a, b), "git", "x")`, `var _ = e2.Command("/usr/bin/git")`,
+		`var _, _ = exec.LookPath("git")`, `var run = exec.Command`, `var g = "git"; var _ = exec.Command(g)`,
+		`var _ = exec.Cmd{Path: "git"}`, `var _ = &exec.Cmd{}`, `var _ = os.StartProcess`, `var _ = sys.Exec`, `var _ = sys.ForkExec`, `var _ = unix.Exec`,
+		`var _ = exec.CommandContext(ctx,
+			"git")`, `var c = new(exec.Cmd)`,
+	} {
+		if found := startsOf(t, "x.go", []byte(head+text)); len(found) == 0 || !slices.ContainsFunc(found, func(p string) bool { return p == "" || strings.HasSuffix(p, "git") }) {
+			t.Errorf("%s: %q was found", text, found)
+		}
+	}
+	if found := startsOf(t, "x.go", []byte(head+`var _ = exec.Command("ps", "git")`+"\nfunc f(c *exec.Cmd) {}")); !slices.Equal(found, []string{"ps"}) {
+		t.Errorf("%q was found for ps", found)
+	}
+}
+
+// startsOf returns the programs that a file starts or looks for. One whose name is not a
+// constant is "".
+func startsOf(t *testing.T, path string, text []byte) (programs []string) {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), path, text, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := make(map[string]string)
+	for _, spec := range file.Imports {
+		from := strings.Trim(spec.Path.Value, `"`)
+		name := from[strings.LastIndex(from, "/")+1:]
+		if spec.Name != nil {
+			name = spec.Name.Name
+		}
+		names[name] = from
+	}
+	of := func(n ast.Node) string {
+		sel, ok := n.(*ast.SelectorExpr)
+		if !ok {
+			return ""
+		}
+		from, _ := sel.X.(*ast.Ident)
+		if from == nil {
+			return ""
+		}
+		return names[from.Name] + "." + sel.Sel.Name
+	}
+	argument := map[string]int{"os/exec.Command": 0, "os/exec.LookPath": 0, "os/exec.CommandContext": 1}
+	called := make(map[ast.Node]bool)
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			if at, ok := argument[of(n.Fun)]; ok {
+				called[n.Fun] = true
+				program := ""
+				if len(n.Args) > at {
+					if lit, ok := n.Args[at].(*ast.BasicLit); ok {
+						program, _ = strconv.Unquote(lit.Value)
+					}
+				}
+				programs = append(programs, program)
+			}
+			if f, ok := n.Fun.(*ast.Ident); ok && f.Name == "new" && len(n.Args) == 1 && of(n.Args[0]) == "os/exec.Cmd" {
+				programs = append(programs, "")
+			}
+		case *ast.CompositeLit:
+			if of(n.Type) == "os/exec.Cmd" {
+				programs = append(programs, "")
+			}
+		case *ast.SelectorExpr:
+			switch name := of(n); name {
+			case "os/exec.Command", "os/exec.CommandContext", "os/exec.LookPath":
+				if !called[n] {
+					programs = append(programs, "")
+				}
+			case "os.StartProcess", "syscall.Exec", "syscall.ForkExec", "syscall.StartProcess", "golang.org/x/sys/unix.Exec":
+				programs = append(programs, "")
+			}
+		}
+		return true
+	})
+	return programs
 }

@@ -96,7 +96,7 @@ func (b *builder) do(i int, m wire.Mount) error {
 		if err := b.mkdirs(filepath.Dir(rel)); err != nil {
 			return err
 		}
-		return unix.Symlinkat(m.Source, b.root, rel)
+		return b.in(rel, func(dir int, name string) error { return unix.Symlinkat(m.Source, dir, name) })
 	case wire.OpRead, wire.OpWrite:
 		if b.sources[i] < 0 {
 			return nil
@@ -144,21 +144,33 @@ func (b *builder) attach(tree int, rel string) error {
 	return unix.MoveMount(tree, "", to, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH)
 }
 
+// mkdirs makes the folder rel, and those above it, in the new root.
 func (b *builder) mkdirs(rel string) error {
 	if rel == "" || rel == "." {
 		return nil
 	}
-	err := unix.Mkdirat(b.root, rel, 0o755)
-	switch {
-	case err == nil || errors.Is(err, unix.EEXIST):
-		return nil
-	case errors.Is(err, unix.ENOENT):
+	err := b.in(rel, func(dir int, name string) error { return unix.Mkdirat(dir, name, 0o755) })
+	if errors.Is(err, unix.ENOENT) {
 		if err := b.mkdirs(filepath.Dir(rel)); err != nil {
 			return err
 		}
-		return unix.Mkdirat(b.root, rel, 0o755)
+		err = b.in(rel, func(dir int, name string) error { return unix.Mkdirat(dir, name, 0o755) })
+	}
+	if errors.Is(err, unix.EEXIST) {
+		return nil
 	}
 	return err
+}
+
+// in calls do with the folder in which rel is, and the last name of rel. No symlink is followed:
+// one that a command has left in a folder of the session's would lead out of the new root.
+func (b *builder) in(rel string, do func(dir int, name string) error) error {
+	dir, err := b.at(filepath.Dir(rel))
+	if err != nil {
+		return err
+	}
+	defer unix.Close(dir)
+	return do(dir, filepath.Base(rel))
 }
 
 // place makes what tree is mounted on: a folder or an empty file.
@@ -173,14 +185,16 @@ func (b *builder) place(tree int, rel string) error {
 	if err := b.mkdirs(filepath.Dir(rel)); err != nil {
 		return err
 	}
-	fd, err := unix.Openat(b.root, rel, unix.O_CREAT|unix.O_EXCL|unix.O_CLOEXEC, 0o444)
-	if errors.Is(err, unix.EEXIST) {
-		return nil
-	}
-	if err == nil {
-		unix.Close(fd)
-	}
-	return err
+	return b.in(rel, func(dir int, name string) error {
+		fd, err := unix.Openat(dir, name, unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o444)
+		if errors.Is(err, unix.EEXIST) {
+			return nil
+		}
+		if err == nil {
+			unix.Close(fd)
+		}
+		return err
+	})
 }
 
 func (b *builder) filesystem(kind, rel string, options [][2]string, attr int) error {
@@ -318,12 +332,12 @@ func (b *builder) dev(rel string) error {
 		}
 	}
 	for name, to := range map[string]string{"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2", "ptmx": "pts/ptmx"} {
-		if err := unix.Symlinkat(to, b.root, rel+"/"+name); err != nil {
+		if err := b.in(rel+"/"+name, func(dir int, name string) error { return unix.Symlinkat(to, dir, name) }); err != nil {
 			return err
 		}
 	}
 	for _, name := range []string{"pts", "shm"} {
-		if err := unix.Mkdirat(b.root, rel+"/"+name, 0o755); err != nil {
+		if err := b.mkdirs(rel + "/" + name); err != nil {
 			return err
 		}
 	}

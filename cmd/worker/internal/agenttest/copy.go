@@ -16,6 +16,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/agentworker/worker/internal/boundedfile"
 	"github.com/agentworker/worker/internal/worktree"
 )
 
@@ -187,17 +188,18 @@ func ordered(b *bytes.Buffer, n *yaml.Node) error {
 // hashes returns the hash of each file of a folder, by its path with slashes.
 func hashes(dir string) (map[string]string, error) {
 	all := make(map[string]string)
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
-			return err
-		}
-		name, err := filepath.Rel(dir, path)
-		if err != nil {
 			return err
 		}
 		sum := sha256.New()
 		if d.Type().IsRegular() {
-			f, err := os.Open(path)
+			f, err := boundedfile.OpenIn(root, name)
 			if err != nil {
 				return err
 			}
@@ -205,10 +207,10 @@ func hashes(dir string) (map[string]string, error) {
 			if _, err := io.Copy(sum, f); err != nil {
 				return err
 			}
-		} else if target, err := os.Readlink(path); err == nil {
+		} else if target, err := root.Readlink(name); err == nil {
 			io.WriteString(sum, "link "+target)
 		}
-		all[filepath.ToSlash(name)] = string(sum.Sum(nil))
+		all[name] = string(sum.Sum(nil))
 		return nil
 	})
 	return all, err
