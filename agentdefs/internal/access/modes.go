@@ -16,10 +16,11 @@ import (
 
 // modes says what the words of permissionMode, and of Qwen's approvalMode, do. They are in
 // small letters, since files have Plan as well. bubble hands questions to the caller, as is
-// done anyway. delegate leaves an agent the tools that coordinate others.
+// done anyway. plan lets an agent explore, with commands too: the sandbox holds them to its
+// rules about files. delegate leaves an agent the tools that coordinate others.
 var modes = map[string]modeEffect{
 	"": modeNone, "default": modeNone, "manual": modeNone, "ask": modeNone, "bubble": modeNone,
-	"plan": modePlan, "delegate": modePlan, "dontask": modeDontAsk,
+	"plan": modeReadOnly, "delegate": modeDelegate, "dontask": modeDontAsk,
 	"acceptedits": modeWidens, "auto": modeWidens, "bypasspermissions": modeWidens,
 	"auto-edit": modeWidens, "auto_edit": modeWidens, "autoedit": modeWidens, "yolo": modeWidens,
 }
@@ -29,9 +30,10 @@ type modeEffect int
 const (
 	modeUnknown modeEffect = iota
 	modeNone
-	modePlan    // no writing and no commands
-	modeDontAsk // what would be asked about is denied
-	modeWidens  // is reported and changes nothing
+	modeReadOnly // as readonly
+	modeDelegate // no writing and no commands
+	modeDontAsk  // what would be asked about is denied
+	modeWidens   // is reported and changes nothing
 )
 
 // permissionMode applies the mode of a Claude Code or Qwen file.
@@ -42,7 +44,9 @@ func (p *Reader) permissionMode(e agentfile.Entry, rules []permission.Rule) []pe
 		effect = modes[strings.ToLower(mode)]
 	}
 	switch effect {
-	case modePlan:
+	case modeReadOnly:
+		return p.changesNothing(at, rules)
+	case modeDelegate:
 		for _, tool := range []string{toolcatalog.WriteFile, toolcatalog.EditFile, toolcatalog.ShellExec} {
 			rules = append(rules, p.rule(at, tool, permission.Deny))
 		}
@@ -71,8 +75,8 @@ func shownMode(at *yaml.Node) string {
 	return strconv.Quote(termtext.OneLine(at.Value, termtext.MaxName))
 }
 
-// sandboxMode applies Codex's: read-only is readonly, workspace-write keeps file
-// tools and what commands are known to read and write within the workspace.
+// sandboxMode applies Codex's: read-only is readonly, workspace-write denies writing outside
+// of the workspace. The sandbox holds commands to both, since it is made from these rules.
 func (p *Reader) sandboxMode(e agentfile.Entry, rules []permission.Rule) []permission.Rule {
 	mode := ""
 	if e.Node != nil && e.Node.Kind == yaml.ScalarNode && !agentfile.IsTagged(e.Node) {
@@ -80,10 +84,8 @@ func (p *Reader) sandboxMode(e agentfile.Entry, rules []permission.Rule) []permi
 	}
 	switch mode {
 	case "read-only":
-		p.Report(diag.RestrictionIgnored, e.Line, e.Column, "say what is allowed under permission", "%s: writing is denied and commands are asked about, but commands run without a sandbox of that mode", e.Key)
 		return p.changesNothing(e.Node, rules)
 	case "workspace-write":
-		p.Report(diag.RestrictionIgnored, e.Line, e.Column, "say what is allowed under permission", "%s: files outside the workspace are not written, but commands run without a sandbox of that mode", e.Key)
 		for _, tool := range toolcatalog.Writers {
 			r := p.rule(e.Node, tool, permission.Deny)
 			r.Pattern = outsideFiles

@@ -82,7 +82,7 @@ func TestFrom(t *testing.T) {
 		`nine subagent 100 0s "Work." [* deny; read_file allow; grep allow; glob allow; list_dir allow]`,
 		`pkg subagent 100 0s "Work." []`,
 		`seven subagent 100 0s "Work." [* deny; read_file ask; read_file allow; shell_exec ask]`,
-		`six subagent 100 0s "Work." [write_file deny; edit_file deny; shell_exec deny]`,
+		`six subagent 100 0s "Work." [shell_exec ask; write_file deny; edit_file deny]`,
 		`ten subagent 100 0s "Work." [shell_exec ask; write_file deny; edit_file deny]`,
 		`three subagent 100 0s "Work." []`,
 		`two subagent 100 0s "Work." []`,

@@ -100,10 +100,13 @@ func NewSnapshot(s *agentdefs.Snapshot, rules *app.InForce) Snapshot {
 	return doc
 }
 
-// Origin says where an agent is from: its file, or "built in".
+// BuiltIn is the origin of agents, and the file of rules, that the program itself has.
+const BuiltIn = "built in"
+
+// Origin says where an agent is from: its file, or [BuiltIn].
 func Origin(d *agentdefs.Definition) string {
 	if d.BuiltIn {
-		return "built in"
+		return BuiltIn
 	}
 	return d.File
 }

@@ -32,7 +32,26 @@ type layerDocument struct {
 	Layer  permission.Layer `json:"layer"`
 	Agent  string           `json:"agent,omitempty"`
 	Source string           `json:"source"`
-	Rules  int              `json:"rules"`
+	Rules  int              `json:"rules"` // as they are written: one line may make several
+
+	// Added is how many rules the worker adds to those of an agent's file, such as those that
+	// protect agent files and its own state.
+	Added int `json:"added,omitempty"`
+}
+
+// layerOf describes a layer and counts its rules.
+func layerOf(layer permission.Layer, agent, source string, rules *permission.Ruleset) layerDocument {
+	doc := layerDocument{Layer: layer, Agent: agent, Source: source}
+	written := map[permission.Source]bool{}
+	for rule := range rules.Rules() {
+		if layer == permission.LayerAgent && rule.Source.File != source {
+			doc.Added++
+		} else if rule.Source.Line == 0 || !written[rule.Source] {
+			written[rule.Source] = true
+			doc.Rules++
+		}
+	}
+	return doc
 }
 
 // valueDocument is what became of one value.
@@ -147,7 +166,11 @@ func (p commands) printExplanation(doc *explainDocument) error {
 	w := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "%s: %s\n\nlayers:\n", doc.Action, termtext.Printable(doc.Reason))
 	for _, l := range doc.Layers {
-		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", l.Layer, termtext.OneLine(l.Agent, 60), termtext.Plural(l.Rules, "rule"), termtext.OneLine(l.Source, 500))
+		source := termtext.OneLine(l.Source, 500)
+		if l.Added > 0 {
+			source += fmt.Sprintf(", and %d of the worker", l.Added)
+		}
+		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", l.Layer, termtext.OneLine(l.Agent, 60), termtext.Plural(l.Rules, "rule"), source)
 	}
 	for i, line := range doc.Policy {
 		if i == 0 {
@@ -190,7 +213,7 @@ func (p commands) printExplanation(doc *explainDocument) error {
 		printSandbox(w, doc.Sandbox)
 	}
 	if silent > 0 {
-		fmt.Fprintf(w, "\n%d more values could only deny the call, and no rule does (--json shows them)\n", silent)
+		fmt.Fprintf(w, "\nAlso judged: %s that could only have denied the call, as files that a command names. No rule denies one (--json shows them).\n", termtext.Plural(silent, "value"))
 	}
 	return w.Flush()
 }

@@ -175,7 +175,7 @@ func (p commands) explainLayers(ws *workspace.Workspace, opts explainOptions, sn
 			depth++
 			who.Agent = def.Name
 			chain = append(chain, rules)
-			ofAgents = append(ofAgents, layerDocument{permission.LayerAgent, name, agents.Origin(def), rules.Len()})
+			ofAgents = append(ofAgents, layerOf(permission.LayerAgent, name, agents.Origin(def), rules))
 		}
 	}
 	all := now.Layers(who)
@@ -183,7 +183,7 @@ func (p commands) explainLayers(ws *workspace.Workspace, opts explainOptions, sn
 	layers.Agents = chain
 	for _, rules := range layers.Policies {
 		for rule := range rules.Rules() {
-			doc.Layers = append(doc.Layers, layerDocument{Layer: permission.LayerPolicy, Source: rule.Source.File + rule.Block.String(), Rules: rules.Len()})
+			doc.Layers = append(doc.Layers, layerOf(permission.LayerPolicy, "", rule.Source.File+rule.Block.String(), rules))
 			break
 		}
 	}
@@ -197,10 +197,11 @@ func (p commands) explainLayers(ws *workspace.Workspace, opts explainOptions, sn
 		if !now.Trusted {
 			at += " (not trusted: what it allows does not count)"
 		}
-		doc.Layers = append(doc.Layers, layerDocument{Layer: permission.LayerRepository, Source: at, Rules: layers.Repository.Len()})
+		doc.Layers = append(doc.Layers, layerOf(permission.LayerRepository, "", at, layers.Repository))
 	}
-	doc.Layers = append(doc.Layers, layerDocument{Layer: permission.LayerDefault, Source: "built in", Rules: layers.Defaults.Len()})
-	doc.Layers = append(doc.Layers, layerDocument{Layer: permission.LayerStatic, Source: from, Rules: layers.Static.Len()},
+	doc.Layers = append(doc.Layers,
+		layerOf(permission.LayerDefault, "", agents.BuiltIn, layers.Defaults),
+		layerOf(permission.LayerStatic, "", from, layers.Static),
 		layerDocument{Layer: permission.LayerRuntime, Source: "none in a new session"})
 	return layers, &sessionPolicy{now.Policy, now.Policy.SecondPerson(who)}, nil
 }
