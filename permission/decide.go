@@ -3,6 +3,9 @@ package permission
 import (
 	"fmt"
 	"slices"
+	"strings"
+
+	"github.com/agentworker/worker/internal/hostport"
 )
 
 // Layer names the place a decision comes from.
@@ -96,11 +99,7 @@ func (l *Layers) decideAll(values []Value, each func(v *Value, d Decision)) Deci
 			w.Text = v.matched
 			v = &w
 		}
-		if text, abs := normalise(v.Text), normalise(v.Abs); text != v.Text || abs != v.Abs {
-			w := *v
-			w.Text, w.Abs = text, abs
-			v = &w
-		}
+		v = v.normalised()
 		d := l.decide(v)
 		if each != nil {
 			each(v, d)
@@ -137,10 +136,18 @@ func (l *Layers) decide(v *Value) Decision {
 		return l.suspect(v)
 	}
 	d := l.decideCertain(v)
-	if v.Certainty == Possible && d.Action == Deny {
+	switch {
+	case v.Certainty == Possible && d.Action == Deny, d.Action == Allow && l.ofThisMachine(v, d.Rule):
 		d.Action = Ask
 	}
 	return d
+}
+
+// ofThisMachine reports whether v is a host of this machine or its network, or a socket, that
+// the rule does not name: a rule for every host does not mean them.
+func (l *Layers) ofThisMachine(v *Value, rule *Rule) bool {
+	return v.Tool == networkTool && !v.OnlyDenies() && v.Text != "*" && !strings.Contains(v.Text, anyText) &&
+		hostport.Internal(v.Text) && (rule == nil || !hostport.Names(rule.Pattern, v.Text))
 }
 
 // effective returns the value to decide about instead of v; nil means that v
@@ -317,6 +324,9 @@ func (d Decision) Reason() string {
 		return fmt.Sprintf("%s is outside the workspace, and no rule with an absolute pattern allows it, so it is asked about.", what)
 	case d.Rule == nil:
 		return fmt.Sprintf("No rule matches %s, so it is %s.", what, verdict)
+	}
+	if d.Action == Ask && d.Rule.Action == Allow && d.Value.Tool == networkTool {
+		return fmt.Sprintf("%s is of this machine or its network, which the rule %v (%s) does not name, so it is asked about.", what, *d.Rule, d.Rule.Source)
 	}
 	reason := fmt.Sprintf("%s is %s by the rule %v", what, verdict, *d.Rule)
 	if s := d.Rule.Source.String(); s != "" {

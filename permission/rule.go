@@ -9,6 +9,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"github.com/agentworker/worker/internal/hostport"
 	"github.com/agentworker/worker/permission/glob"
 	"golang.org/x/text/unicode/norm"
 )
@@ -92,7 +93,13 @@ func compileRule(r Rule) (*compiled, error) {
 	if err != nil {
 		return fail("tool", err)
 	}
-	pattern, err := glob.Compile(norm.NFC.String(r.Pattern))
+	text := norm.NFC.String(r.Pattern)
+	if r.Tool == networkTool {
+		if text, err = hostport.Pattern(text); err != nil {
+			return fail("pattern", err)
+		}
+	}
+	pattern, err := glob.Compile(text)
 	if err != nil {
 		return fail("pattern", err)
 	}
@@ -103,7 +110,7 @@ func compileRule(r Rule) (*compiled, error) {
 	if c.origin, err = originOf(r); err != nil {
 		return fail("pattern", err)
 	}
-	c.lower = sync.OnceValue(func() *glob.Glob { return foldGlob(norm.NFC.String(r.Pattern), pattern) })
+	c.lower = sync.OnceValue(func() *glob.Glob { return foldGlob(text, pattern) })
 	return c, nil
 }
 
@@ -166,6 +173,25 @@ func (c *compiled) mayMatch(v *Value) bool {
 	}
 	begin := c.pattern.Prefix()
 	return strings.HasPrefix(begin, v.Text) || strings.HasPrefix(v.Text, begin)
+}
+
+// networkTool is the tool whose values are hosts.
+const networkTool = "network"
+
+// normalised returns v as patterns are compared with it: in NFC, a host in its one form.
+func (v *Value) normalised() *Value {
+	text, abs := normalise(v.Text), normalise(v.Abs)
+	if v.Tool == networkTool {
+		if host, err := hostport.Canonical(text); err == nil {
+			text = host
+		}
+	}
+	if text == v.Text && abs == v.Abs {
+		return v
+	}
+	w := *v
+	w.Text, w.Abs = text, abs
+	return &w
 }
 
 // normalise returns s in the form that patterns are compared in: NFC.

@@ -11,6 +11,15 @@ import (
 
 // answer judges what a supervisor asks.
 func (s *Session) answer(p *Profile, held []string, ask *wire.Ask) *Refusal {
+	switch ask.Op {
+	case "bound":
+		return s.sockets.add(ask.Socket)
+	case "connect":
+		if s.sockets.has(ask.Socket) {
+			return nil
+		}
+		return p.refusedSocket(ask.New)
+	}
 	if ask.Op == "read" {
 		if p.judge(ask.New).read {
 			return nil

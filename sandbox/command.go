@@ -28,8 +28,8 @@ type Options struct {
 }
 
 // NetworkFunc returns nil if a command may reach hostport. The command sees the error. It is
-// asked about what the command names ("name:port"). For a name it is then asked about each
-// address, with the name.
+// asked about what the command names ("name:port"). For a name it is then asked about the name
+// that it is an alias of, and about each address, with the name.
 type NetworkFunc func(ctx context.Context, hostport, name string) error
 
 // Command is what to run.

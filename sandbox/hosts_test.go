@@ -10,57 +10,6 @@ import (
 	"testing"
 )
 
-// TestHostForm holds that rules see one form of a host, however a command writes it.
-func TestHostForm(t *testing.T) {
-	for written, want := range map[string]string{
-		"example.com:80":         "example.com:80",
-		"EXAMPLE.com.:0080":      "example.com:80",
-		"127.0.0.1:019502":       "127.0.0.1:19502",
-		"[::ffff:127.0.0.1]:80":  "127.0.0.1:80",
-		"[0:0:0:0:0:0:0:1]:080":  "[::1]:80",
-		"[fe80::1%eth0]:80":      "[fe80::1]:80",
-		"example.com":            "",
-		"example.com:0":          "",
-		"example.com:+80":        "",
-		"example.com: 80":        "",
-		"example.com:65616":      "", // 80, in 16 bits
-		"127.1:80":               "",
-		"0x7f000001:80":          "",
-		"127.0.0.01:80":          "",
-		"examp\u217ee.com:80":    "",
-		"example.com\x00.org:80": "",
-		"user@example.com:80":    "",
-	} {
-		host, port, err := splitHostPort(written)
-		got := net.JoinHostPort(host, port)
-		if err != nil {
-			got = ""
-		}
-		if got != want {
-			t.Errorf("%q is %q to a rule, want %q", written, got, want)
-		}
-	}
-}
-
-// TestInternalAddresses holds that every address of this machine is one that a rule for
-// all hosts does not mean.
-func TestInternalAddresses(t *testing.T) {
-	own, err := net.InterfaceAddrs()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, n := range own {
-		if host := netip.MustParsePrefix(n.String()).Addr().String(); !Internal(net.JoinHostPort(host, "80")) {
-			t.Errorf("%s is not an address of this machine", host)
-		}
-	}
-	for host, want := range map[string]bool{"169.254.169.254": true, "100.64.1.1": true, "fd00::1": true, "203.0.113.200": false, "2001:db8::1": false} {
-		if got := Internal(net.JoinHostPort(host, "80")); got != want {
-			t.Errorf("internal(%s) is %v", host, got)
-		}
-	}
-}
-
 // TestResolvedAddress holds that an allowed name does not lead to a denied address. Each
 // address is judged, not only the first.
 func TestResolvedAddress(t *testing.T) {
@@ -102,6 +51,28 @@ func TestResolvedAddress(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("a name of %s: %s, want %s (%v)", addrs, got, want, err)
+		}
+	}
+}
+
+// TestAlias holds that a denied host is not reached by another name for it.
+func TestAlias(t *testing.T) {
+	for alias, want := range map[string]bool{"other.example.": true, "DENIED.example.": false, "allowed.example.": true, "a b": false} {
+		d := &Dialer{
+			Allow: func(_ context.Context, at, name string) error {
+				if at == "denied.example:80" {
+					return fmt.Errorf("%s, as %s, is denied", at, name)
+				}
+				return nil
+			},
+			Resolve: func(context.Context, string) ([]netip.Addr, error) {
+				return []netip.Addr{netip.MustParseAddr("198.51.100.7")}, nil
+			},
+			Alias: func(context.Context, string) (string, error) { return alias, nil },
+			dial:  func(context.Context, string, string) (net.Conn, error) { return nil, nil },
+		}
+		if _, err := d.connect(t.Context(), "allowed.example:80"); (err == nil) != want {
+			t.Errorf("an alias of %q: %v", alias, err)
 		}
 	}
 }

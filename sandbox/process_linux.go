@@ -71,8 +71,10 @@ func (p *Process) follow() {
 			if m.Ask == nil {
 				break
 			}
-			p.session.names.Lock()
-			locked = true
+			if m.Ask.Socket == (wire.Socket{}) {
+				p.session.names.Lock()
+				locked = true
+			}
 			answer := wire.Message{Kind: wire.KindAnswer}
 			if r := p.session.answer(p.profile, p.held, m.Ask); r != nil {
 				answer.Errno = int(unix.EACCES)

@@ -33,6 +33,7 @@ type Session struct {
 
 	scanner scanner
 	names   nameLock // held while names of the workspace are made or moved
+	sockets sockets  // that the session's commands have bound
 }
 
 // Open prepares a session's sandboxes. It starts nothing: the first command
@@ -190,7 +191,7 @@ func (s *Session) attempt(cmd *Command) (*Process, error) {
 	job := wire.Job{
 		Args: cmd.Args, Env: env, Dir: cmd.Dir, Mounts: l.mounts, Read: l.read, Write: l.write,
 		Landlock: s.support.Landlock > 0, Judged: l.judged, Free: l.free,
-		Supervise: len(l.watched) > 0 && s.support.Supervisor && s.backend != Landlock,
+		Supervise: s.support.Supervisor && s.backend != Landlock,
 		Watched:   l.watched, Planned: planned.UnixNano(),
 		NoInternet: s.backend == Landlock,
 		Limits:     cmd.Limits.list(),

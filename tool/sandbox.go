@@ -24,10 +24,6 @@ type Sandboxed interface {
 	EndSession(sessionID string) error
 }
 
-// InternalHost reports whether the host:port of a value of [NetworkTool] is on
-// this machine or in its network, which a rule for every host does not mean.
-func InternalHost(hostport string) bool { return sandbox.Internal(hostport) }
-
 // SandboxProfile returns what programs of a session with these rules may touch.
 // approved says that a person has approved the call.
 func (ws *Workspace) SandboxProfile(rules *permission.Layers, approved bool) *sandbox.Profile {

@@ -41,7 +41,7 @@ var leaves = []string{
 // leaves. A package below another stands under its entry unless it has one of its
 // own.
 var mayImport = map[string][]string{
-	"permission":        {"permission/glob"},
+	"permission":        {"permission/glob", "internal/hostport"},
 	"permission/glob":   nil,
 	"policy":            {"permission", "permission/glob", "internal/spendlimit"},
 	"policy/policytest": {"policy"},
@@ -52,8 +52,9 @@ var mayImport = map[string][]string{
 	"eventbus":            {"eventbus/event", "eventbus/internal/embedded", "eventbus/internal/natsstore", "eventbus/internal/storefiles"},
 	"eventbus/event":      nil,
 	"model":               nil,
-	"sandbox":             {"permission", "permission/glob", "internal/gitindex"},
+	"sandbox":             {"permission", "permission/glob", "internal/gitindex", "internal/hostport"},
 	"internal/gitindex":   nil, // git's index without git
+	"internal/hostport":   {"permission/glob"},
 	"internal/workspace":  nil,
 	"internal/worktree":   nil,
 	"internal/spendlimit": nil,
@@ -67,8 +68,8 @@ var mayImport = map[string][]string{
 	},
 	"agentdefs/skills": {"agentdefs/internal/agentfile", "agentdefs/internal/definition", "agentdefs/internal/diag", "agentdefs/internal/spelling"}, // beside agents: who loads those needs none
 
-	"tool/web":       {"permission", "sandbox", "tool"},                                           // the web
-	"tool/mcpclient": {"permission", "sandbox", "tool", "internal/mcpconfig", "internal/trusted"}, // MCP servers as tools
+	"tool/web":       {"permission", "sandbox", "tool", "internal/hostport"},                                           // the web
+	"tool/mcpclient": {"permission", "sandbox", "tool", "internal/mcpconfig", "internal/trusted", "internal/hostport"}, // MCP servers as tools
 	"tool":           {"permission", "permission/shell", "sandbox", "internal/worktree"},
 	"session":        {"hooks", "session/audit", "session/conversation", "session/gate", "session/inbox", "session/journal", "session/lease", "session/lifetime", "session/masking", "session/models", "session/notes", "session/requests", "session/store", "session/toolcall", "eventbus", "eventbus/event", "permission", "permission/shell", "policy", "model", "tool"},
 	"taskt":          {"agentdefs", "agentdefs/skills", "session", "session/gate", "session/masking", "session/store", "eventbus", "eventbus/event", "model", "tool", "permission", "taskt/budget", "taskt/control", "taskt/input", "taskt/instructions", "taskt/memory", "taskt/offer", "taskt/planexit", "taskt/report", "taskt/skilltool", "taskt/slots", "taskt/workdir", "internal/spendlimit"},

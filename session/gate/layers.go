@@ -2,7 +2,6 @@ package gate
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/tool"
@@ -26,22 +25,12 @@ func (l *Layers) Decide(values []permission.Value) permission.Decision {
 		values = append(slices.Clip(values), permission.Value{Tool: tool.NetworkTool, Kind: permission.Mentioned, Certainty: permission.Unknown})
 	}
 	d := l.Layers.Decide(values)
-	// A rule for every host does not mean this machine and its network.
-	if d.Action == permission.Allow && d.Value.Tool == tool.NetworkTool && tool.InternalHost(d.Value.Text) && !namesHost(d.Rule) {
-		d.Action = permission.Ask
-	}
 	if d.Action == permission.Allow {
 		if rule := l.SecondPerson(values); rule != nil {
 			return permission.Decision{Action: permission.Ask, Layer: permission.LayerPolicy, Rule: rule, Value: d.Value}
 		}
 	}
 	return d
-}
-
-// namesHost reports whether the pattern of a rule about hosts begins with the
-// name or the number of one.
-func namesHost(r *permission.Rule) bool {
-	return r != nil && r.Pattern != "" && !strings.ContainsRune("*?[{!(+@", rune(r.Pattern[0]))
 }
 
 // Reason says why a decision is what it is.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/agentworker/worker/internal/hostport"
 	"github.com/agentworker/worker/internal/mcpconfig"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/sandbox"
@@ -42,17 +43,17 @@ func (c *connection) sandboxed() (*sandbox.Session, error) {
 // reach decides on a connection of the program: the person who trusts it has named the
 // host, and no rule of the session denies it. An address of this machine or its network must
 // be named itself.
-func (c *connection) reach(_ context.Context, hostport, name string) error {
+func (c *connection) reach(_ context.Context, at, name string) error {
 	switch {
-	case name == "" && !reaches(c.said.Hosts, hostport):
-		return fmt.Errorf("the MCP server %s may not reach %s: 'worker mcp servers trust %s --host %s' allows it", c.server.Name, hostport, c.server.Name, hostport)
-	case name != "" && sandbox.Internal(hostport) && !reaches(c.said.Hosts, hostport):
-		return fmt.Errorf("%s leads to %s, an address of this machine or its network", name, hostport)
+	case name == "" && !reaches(c.said.Hosts, at):
+		return fmt.Errorf("the MCP server %s may not reach %s: 'worker mcp servers trust %s --host %s' allows it", c.server.Name, at, c.server.Name, at)
+	case name != "" && hostport.Internal(at) && !reaches(c.said.Hosts, at):
+		return fmt.Errorf("%s leads to %s, an address of this machine or its network", name, at)
 	}
 	if rules := c.rules.Load(); rules != nil {
-		d := rules.Decide([]permission.Value{{Tool: tool.NetworkTool, Text: hostport, Kind: permission.Reached}})
+		d := rules.Decide([]permission.Value{{Tool: tool.NetworkTool, Text: at, Kind: permission.Reached}})
 		if d.Action == permission.Deny {
-			return fmt.Errorf("a rule denies %s", hostport)
+			return fmt.Errorf("a rule denies %s", at)
 		}
 	}
 	return nil

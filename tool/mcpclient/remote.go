@@ -18,8 +18,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/agentworker/worker/internal/hostport"
 	"github.com/agentworker/worker/internal/mcpconfig"
-	"github.com/agentworker/worker/sandbox"
 )
 
 // remote connects to a server on another machine. Where streamable HTTP fails, the older
@@ -89,7 +89,7 @@ func (c *connection) caller(ctx context.Context, server *mcpconfig.Server) (*htt
 		}
 	}
 	dialer := &net.Dialer{Timeout: startTime}
-	if !sandbox.Internal(hostOf(at)) {
+	if !hostport.Internal(hostOf(at)) {
 		dialer.Control = func(_, address string, _ syscall.RawConn) error { return outside(at.Host, address) }
 	}
 	base := http.DefaultTransport.(*http.Transport).Clone()

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/internal/errtext"
+	"github.com/agentworker/worker/internal/hostport"
 	"github.com/agentworker/worker/internal/strictjson"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/internal/toolcatalog"
@@ -212,18 +213,18 @@ func (t *fetchTool) redirect(ctx context.Context, call *tool.Call, from, to *url
 // client returns what sends the requests of a call. Rules about the network hold for each host
 // and address. An address of this machine or its network needs a rule that allows it.
 func (t *fetchTool) client(call *tool.Call) *http.Client {
-	dialer := &sandbox.Dialer{Resolve: t.opts.Resolve, Allow: func(ctx context.Context, hostport, name string) error {
-		value := permission.Value{Tool: tool.NetworkTool, Text: hostport, Kind: permission.Reached}
+	dialer := &sandbox.Dialer{Resolve: t.opts.Resolve, Allow: func(ctx context.Context, at, name string) error {
+		value := permission.Value{Tool: tool.NetworkTool, Text: at, Kind: permission.Reached}
 		if d := call.Rules.Decide([]permission.Value{value}); d.Action == permission.Deny {
 			return errors.New(d.Reason())
 		}
-		if name != "" || !sandbox.Internal(hostport) {
+		if name != "" || !hostport.Internal(at) {
 			return nil
 		}
 		if call.Judge == nil {
-			return fmt.Errorf("%s is an address of this machine or its network", hostport)
+			return fmt.Errorf("%s is an address of this machine or its network", at)
 		}
-		return call.Judge(ctx, permission.Value{Tool: tool.NetworkTool, Text: hostport})
+		return call.Judge(ctx, permission.Value{Tool: tool.NetworkTool, Text: at})
 	}}
 	return &http.Client{
 		Transport: &http.Transport{

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/net/idna"
 
-	"github.com/agentworker/worker/sandbox"
+	"github.com/agentworker/worker/internal/hostport"
 )
 
 // maxURL bounds a URL, in bytes.
@@ -79,7 +79,7 @@ func canonicalHost(u *url.URL) (string, error) {
 	if strings.Contains(name, ":") {
 		name = "[" + name + "]"
 	}
-	hostport, err := sandbox.HostPort(name + ":" + port)
+	hostport, err := hostport.Canonical(name + ":" + port)
 	if err != nil {
 		return "", fmt.Errorf("url: %w", err)
 	}

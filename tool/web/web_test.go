@@ -92,9 +92,6 @@ const here = `{"*": "allow", "network": {"*": "ask", "127.0.0.1:*": "allow"}}`
 func judge(layers *permission.Layers) func(context.Context, permission.Value) error {
 	return func(_ context.Context, v permission.Value) error {
 		d := layers.Decide([]permission.Value{v})
-		if d.Action == permission.Allow && v.Tool == tool.NetworkTool && tool.InternalHost(v.Text) && d.Rule.Pattern == "*" {
-			d.Action = permission.Ask // as the gate has it: a rule for every host does not mean this machine
-		}
 		if d.Action != permission.Allow {
 			return errors.New(d.Reason())
 		}

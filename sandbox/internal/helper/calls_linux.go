@@ -1,9 +1,7 @@
 package helper
 
 import (
-	"encoding/binary"
 	"strconv"
-	"unsafe"
 
 	"github.com/agentworker/worker/sandbox/internal/wire"
 	"golang.org/x/sys/unix"
@@ -45,6 +43,8 @@ func (s *supervisor) do(c *caller) error {
 		return c.rename(int32(a[0]), a[1], int32(a[2]), a[3], uint(a[4]))
 	case unix.SYS_BIND:
 		return c.bind(int(int32(a[0])), a[1], int(int32(a[2])))
+	case unix.SYS_CONNECT:
+		return c.connect(int(int32(a[0])), a[1], int(int32(a[2])))
 	}
 	return unix.ENOSYS
 }
@@ -232,70 +232,6 @@ func (c *caller) rename(oldDir int32, oldAddr uint64, newDir int32, newAddr uint
 		}
 		return ask, err
 	}, do)
-}
-
-// bind binds the caller's socket. One that has a path is a name like others.
-func (c *caller) bind(fd int, addr uint64, size int) error {
-	if size < 2 || size > 128 {
-		return unix.EINVAL
-	}
-	raw := make([]byte, 0, size)
-	for len(raw) < size { // memory stops at each NUL
-		part, err := c.memory(addr+uint64(len(raw)), size-len(raw))
-		if err != nil {
-			return unix.EFAULT
-		}
-		raw = append(raw, part...)
-	}
-	pidfd, err := c.hold(unix.PidfdOpen(atoi(c.tgid), 0))
-	if err != nil {
-		return unix.EACCES
-	}
-	sock, err := c.hold(unix.PidfdGetfd(pidfd, fd, 0))
-	if err != nil {
-		return err
-	}
-	if err := c.valid(); err != nil {
-		return err
-	}
-	if family := binary.NativeEndian.Uint16(raw); family != unix.AF_UNIX || size == 2 || raw[2] == 0 {
-		return bindRaw(sock, raw)
-	}
-	name := string(raw[2:])
-	for i := range len(name) {
-		if name[i] == 0 {
-			name = name[:i]
-			break
-		}
-	}
-	p, err := c.place(unix.AT_FDCWD, name)
-	if err != nil {
-		return err
-	}
-	if !p.plain() || exists(p) {
-		return unix.EADDRINUSE
-	}
-	return c.judge(p.ask("make"), func() error {
-		if err := unix.Fchdir(p.dir); err != nil {
-			return err
-		}
-		defer func() { _ = unix.Fchdir(c.s.root) }()
-		return unix.Bind(sock, &unix.SockaddrUnix{Name: p.name})
-	})
-}
-
-func atoi(s string) int {
-	n, _ := strconv.Atoi(s)
-	return n
-}
-
-// bindRaw binds sock to an address that is no path.
-func bindRaw(sock int, raw []byte) error {
-	_, _, e := unix.Syscall(unix.SYS_BIND, uintptr(sock), uintptr(unsafe.Pointer(&raw[0])), uintptr(len(raw)))
-	if e != 0 {
-		return e
-	}
-	return nil
 }
 
 // self is a path of this process to what fd is open on.

@@ -7,9 +7,9 @@ const (
 	foreignCalls = 0
 )
 
-// naming are the calls that make a name, always.
+// naming are the calls that make a name, always, or go to the one of a socket.
 var naming = []uint32{
-	unix.SYS_MKDIRAT, unix.SYS_MKNODAT, unix.SYS_SYMLINKAT, unix.SYS_LINKAT, unix.SYS_RENAMEAT, unix.SYS_RENAMEAT2, unix.SYS_BIND,
+	unix.SYS_MKDIRAT, unix.SYS_MKNODAT, unix.SYS_SYMLINKAT, unix.SYS_LINKAT, unix.SYS_RENAMEAT, unix.SYS_RENAMEAT2, unix.SYS_BIND, unix.SYS_CONNECT,
 }
 
 // modes are the calls that give a file a mode, in this argument. A program with the rights of

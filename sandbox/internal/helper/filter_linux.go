@@ -94,6 +94,20 @@ func (p *program) refuseBits(nr uint32, arg int, bits, value uint32) {
 	p.load(offNumber)
 }
 
+// refuseDatagrams refuses unix sockets of datagrams by the call nr. Each message to such a
+// socket may have an address of its own, in memory where nobody can judge it in time.
+func (p *program) refuseDatagrams(nr uint32) {
+	p.op(unix.BPF_JMP|unix.BPF_JEQ|unix.BPF_K, nr, 0, 8)
+	p.load(offArgs)
+	p.op(unix.BPF_JMP|unix.BPF_JEQ|unix.BPF_K, unix.AF_UNIX, 0, 5)
+	p.load(offArgs + 8)
+	p.op(unix.BPF_ALU|unix.BPF_AND|unix.BPF_K, 0xf, 0, 0) // without SOCK_CLOEXEC and SOCK_NONBLOCK
+	p.op(unix.BPF_JMP|unix.BPF_JEQ|unix.BPF_K, unix.SOCK_STREAM, 2, 0)
+	p.op(unix.BPF_JMP|unix.BPF_JEQ|unix.BPF_K, unix.SOCK_SEQPACKET, 1, 0)
+	p.ret(errno(unix.EACCES))
+	p.load(offNumber)
+}
+
 // onEqual returns value for the call nr if its argument arg is one of values;
 // with not, if it is none of them. It allows the call otherwise.
 func (p *program) onEqual(nr uint32, arg int, values []uint32, not bool, value uint32) {
@@ -135,9 +149,15 @@ func filter(supervise, local bool) []unix.SockFilter {
 	p.onBits(unix.SYS_UNSHARE, 0, newNamespaces, errno(unix.EPERM))
 	// Input for the terminal of somebody else.
 	p.onEqual(unix.SYS_IOCTL, 1, []uint32{unix.TIOCSTI, unix.TIOCLINUX}, false, errno(unix.EPERM))
-	families := []uint32{unix.AF_UNIX, unix.AF_NETLINK, unix.AF_INET, unix.AF_INET6}
-	if local {
-		families = families[:2]
+	for _, nr := range []uint32{unix.SYS_SOCKET, unix.SYS_SOCKETPAIR} {
+		p.refuseDatagrams(nr)
+	}
+	families := []uint32{unix.AF_NETLINK}
+	if supervise { // else nobody judges where they lead
+		families = append(families, unix.AF_UNIX)
+	}
+	if !local {
+		families = append(families, unix.AF_INET, unix.AF_INET6)
 	}
 	p.onEqual(unix.SYS_SOCKET, 0, families, true, errno(unix.EAFNOSUPPORT))
 	if supervise {

@@ -1,7 +1,6 @@
 package helper
 
 import (
-	"errors"
 	"os"
 	"path"
 	"runtime"
@@ -172,10 +171,7 @@ func (c *caller) openPipe(fd, flags int) {
 		}
 		err = unix.EIO
 	}
-	e := unix.EACCES
-	errors.As(err, &e)
-	r := response{ID: c.n.ID, Error: -int32(e)}
-	_ = c.s.ioctl(unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&r))
+	c.answer(err)
 }
 
 // cloexec is the O_CLOEXEC of the caller's own flags.

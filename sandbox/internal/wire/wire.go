@@ -151,12 +151,20 @@ const (
 	KindSignal  = "signal"
 )
 
-// Ask is a change of the names in a judged folder. Paths are real ones, without
-// symlinks. Only the last element may be one.
+// Ask is a change of the names in a judged folder, or a socket that was bound or is to be
+// reached. Paths are real ones, without symlinks. Only the last element may be one.
 type Ask struct {
-	Op  string // read, open, make, symlink, link, rename, exchange
+	Op  string // read, open, make, symlink, link, rename, exchange, bound, connect
 	Old string // of link, rename, exchange
 	New string
+
+	Socket Socket // of bound, connect
+}
+
+// Socket tells the file of a socket from all others that there were.
+type Socket struct {
+	Device, Inode uint64
+	Born          int64 // in nanoseconds since 1970; 0 where the file system does not keep it
 }
 
 // Spawn asks the holder for an init. Its descriptors are stdin, stdout,

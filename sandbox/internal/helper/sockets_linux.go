@@ -1,0 +1,202 @@
+package helper
+
+import (
+	"encoding/binary"
+	"errors"
+	"runtime"
+	"strconv"
+	"strings"
+	"unsafe"
+
+	"github.com/agentworker/worker/sandbox/internal/wire"
+	"golang.org/x/sys/unix"
+)
+
+// socket returns the caller's socket, and the address that its call has.
+func (c *caller) socket(fd int, addr uint64, size int) (sock int, raw []byte, err error) {
+	if size < 2 || size > 128 {
+		return -1, nil, unix.EINVAL
+	}
+	raw = make([]byte, 0, size)
+	for len(raw) < size { // memory stops at each NUL
+		part, err := c.memory(addr+uint64(len(raw)), size-len(raw))
+		if err != nil {
+			return -1, nil, unix.EFAULT
+		}
+		raw = append(raw, part...)
+	}
+	process, _ := strconv.Atoi(c.tgid)
+	pidfd, err := c.hold(unix.PidfdOpen(process, 0))
+	if err != nil {
+		return -1, nil, unix.EACCES
+	}
+	if sock, err = c.hold(unix.PidfdGetfd(pidfd, fd, 0)); err != nil {
+		return -1, nil, err
+	}
+	return sock, raw, c.valid()
+}
+
+// socketPath returns the path in an address; "" means that it has none.
+func socketPath(raw []byte) string {
+	if binary.NativeEndian.Uint16(raw) != unix.AF_UNIX || len(raw) == 2 {
+		return ""
+	}
+	name, _, _ := strings.Cut(string(raw[2:]), "\x00")
+	return name
+}
+
+// bind binds the caller's socket. One that has a path is a name like others.
+func (c *caller) bind(fd int, addr uint64, size int) error {
+	sock, raw, err := c.socket(fd, addr, size)
+	if err != nil {
+		return err
+	}
+	name := socketPath(raw)
+	if name == "" {
+		return withAddress(unix.SYS_BIND, sock, raw)
+	}
+	p, err := c.place(unix.AT_FDCWD, name)
+	if err != nil {
+		return err
+	}
+	if !p.plain() || exists(p) {
+		return unix.EADDRINUSE
+	}
+	ask := wire.Ask{Op: "bound"}
+	err = c.judge(p.ask("make"), func() error {
+		if err := unix.Fchdir(p.dir); err != nil {
+			return err
+		}
+		defer func() { _ = unix.Fchdir(c.s.root) }()
+		err := unix.Bind(sock, &unix.SockaddrUnix{Name: p.name})
+		if err == nil {
+			ask.Socket, err = identify(p.dir, p.name)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	done, err := c.s.ask(ask)
+	done()
+	return err
+}
+
+// identify returns which file a name in a folder is. Without a name it is what dir is open on.
+func identify(dir int, name string) (s wire.Socket, err error) {
+	var st unix.Statx_t
+	if err := unix.Statx(dir, name, unix.AT_SYMLINK_NOFOLLOW|unix.AT_EMPTY_PATH, unix.STATX_INO|unix.STATX_BTIME, &st); err != nil {
+		return s, err
+	}
+	s = wire.Socket{Device: unix.Mkdev(st.Dev_major, st.Dev_minor), Inode: st.Ino}
+	if st.Mask&unix.STATX_BTIME != 0 {
+		s.Born = st.Btime.Sec*1e9 + int64(st.Btime.Nsec)
+	}
+	return s, nil
+}
+
+// connect connects the caller's socket. One with a path is judged by what is there: the
+// sockets of other programs are outside of the sandbox, whatever folder shows them.
+func (c *caller) connect(fd int, addr uint64, size int) error {
+	sock, raw, err := c.socket(fd, addr, size)
+	if err != nil {
+		return err
+	}
+	if name := socketPath(raw); name != "" {
+		domain, err := unix.GetsockoptInt(sock, unix.SOL_SOCKET, unix.SO_DOMAIN)
+		if err != nil {
+			return err
+		}
+		if domain == unix.AF_UNIX {
+			if raw, err = c.reachable(name); err != nil {
+				return err
+			}
+		}
+	}
+	mode, err := unix.FcntlInt(uintptr(sock), unix.F_GETFL, 0)
+	if err != nil {
+		return err
+	}
+	if mode&unix.O_NONBLOCK != 0 && c.id == c.s.own {
+		return withAddress(unix.SYS_CONNECT, sock, raw)
+	}
+	c.answered = true // it may wait for the other end, beside other calls
+	later := *c
+	c.open = nil
+	go later.connectPatiently(sock, raw)
+	return nil
+}
+
+// reachable returns the address of the socket that a path leads to, if the caller may reach it.
+// It stays that socket, whatever is renamed meanwhile.
+func (c *caller) reachable(name string) ([]byte, error) {
+	at, err := c.source(unix.AT_FDCWD, name, true)
+	if err != nil {
+		return nil, err
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(at, &st); err != nil {
+		return nil, err
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFSOCK {
+		return nil, unix.ECONNREFUSED
+	}
+	ask := wire.Ask{Op: "connect"}
+	if ask.Socket, err = identify(at, ""); err != nil {
+		return nil, err
+	}
+	if ask.New, err = (place{dir: at}).real(); err != nil {
+		return nil, err
+	}
+	done, err := c.s.ask(ask)
+	done()
+	raw := binary.NativeEndian.AppendUint16(nil, unix.AF_UNIX)
+	return append(append(raw, self(at)...), 0), err
+}
+
+// connectPatiently connects and answers. It ends with the command at the latest.
+func (c *caller) connectPatiently(sock int, raw []byte) {
+	defer c.close()
+	runtime.LockOSThread() // and never unlocked: the thread has another identity
+	err := blockSignals()
+	if err == nil && c.id != c.s.own {
+		err = become(c.id)
+	}
+	if err == nil {
+		err = withAddress(unix.SYS_CONNECT, sock, raw)
+	}
+	c.answer(err)
+}
+
+// become gives this thread alone the identity of a caller, which the other end of a connection
+// is told.
+func become(id identity) error {
+	const same = ^uintptr(0)
+	if _, _, e := unix.RawSyscall(unix.SYS_SETRESGID, same, uintptr(id.gid), same); e != 0 {
+		return e
+	}
+	if _, _, e := unix.RawSyscall(unix.SYS_SETRESUID, same, uintptr(id.uid), same); e != 0 {
+		return e
+	}
+	return nil
+}
+
+// answer says what the call has come to.
+func (c *caller) answer(err error) {
+	r := response{ID: c.n.ID}
+	if err != nil {
+		e := unix.EACCES
+		errors.As(err, &e)
+		r.Error = -int32(e)
+	}
+	_ = c.s.ioctl(unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&r)) // ENOENT: the caller has died
+}
+
+// withAddress is bind or connect by an address as it is in memory.
+func withAddress(call uintptr, sock int, raw []byte) error {
+	_, _, e := unix.Syscall(call, uintptr(sock), uintptr(unsafe.Pointer(&raw[0])), uintptr(len(raw)))
+	if e != 0 {
+		return e
+	}
+	return nil
+}

@@ -1,0 +1,70 @@
+package sandbox
+
+import (
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/agentworker/worker/internal/hostport"
+	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/sandbox/internal/wire"
+)
+
+// refusedSocket returns why a command may not reach a socket that another program has bound;
+// nil means it may.
+func (p *Profile) refusedSocket(path string) *Refusal {
+	value := hostport.Socket + path
+	d := p.layers.Decide([]permission.Value{{Tool: networkTool, Text: value}})
+	named := d.Rule != nil && hostport.Names(d.Rule.Pattern, value)
+	switch {
+	case named && p.may(d.Action):
+		return nil
+	case named || d.Action == permission.Deny:
+		return &Refusal{"connect", path, d.Reason()}
+	}
+	return &Refusal{"connect", path, "another program has bound this socket, and no rule about network names " + value}
+}
+
+// sharedSockets returns the sockets that rules let commands reach by their path. They are
+// shown to commands.
+func (p *Profile) sharedSockets() (out []Folder) {
+	for _, layer := range p.Rules {
+		for _, r := range layer.Rules {
+			path, ok := strings.CutPrefix(r.Pattern, hostport.Socket)
+			if ok && filepath.IsAbs(path) && filepath.Clean(path) == path && !strings.ContainsAny(path, `*?[]{}()!+@|\"$^`) &&
+				about(r, networkTool) && p.refusedSocket(path) == nil {
+				out = append(out, Folder{path, Read})
+			}
+		}
+	}
+	return out
+}
+
+// maxSockets bounds the sockets that are remembered of a session.
+const maxSockets = 100_000
+
+// sockets are those that a session's commands have bound. The commands may reach them.
+type sockets struct {
+	mu    sync.Mutex
+	bound map[wire.Socket]struct{}
+}
+
+func (s *sockets) add(socket wire.Socket) *Refusal {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.bound) >= maxSockets {
+		return &Refusal{"bind", "", "the session has bound too many sockets"}
+	}
+	if s.bound == nil {
+		s.bound = make(map[wire.Socket]struct{})
+	}
+	s.bound[socket] = struct{}{}
+	return nil
+}
+
+func (s *sockets) has(socket wire.Socket) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, ok := s.bound[socket]
+	return ok
+}
