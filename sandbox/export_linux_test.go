@@ -9,3 +9,10 @@ import (
 func (s *Session) SetDial(dial func(ctx context.Context, network, addr string) (net.Conn, error)) {
 	s.dial = dial
 }
+
+// LookAgain has the next command look anew for what is closed in the system.
+func LookAgain() {
+	closedLook.Lock()
+	defer closedLook.Unlock()
+	closedLook.found = nil
+}

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/sandbox/internal/wire"
@@ -40,7 +42,7 @@ func (p *Profile) hideOutside(l *layout) {
 	denied = append(denied, p.deniedAnywhere(l)...)
 	slices.Sort(denied)
 	for _, path := range slices.Compact(denied) {
-		if l.covered(path) {
+		if l.covered(path) || !l.visible(path) {
 			continue
 		}
 		l.mounts = append(l.mounts, wire.Mount{Op: wire.OpHide, Target: path})
@@ -164,7 +166,114 @@ func (p *Profile) walkDenied(l *layout, mounted, place string, left *int) (out [
 	return out, err
 }
 
+// visible reports whether path is in something that is mounted from outside, also as a copy, and
+// not in a folder of the session's own.
+func (l *layout) visible(path string) bool {
+	best, own := -1, true
+	for _, m := range l.mounts {
+		if (m.Op == wire.OpRead || m.Op == wire.OpWrite) && contains(m.Target, path) && len(m.Target) > best {
+			best, own = len(m.Target), m.Own
+		}
+	}
+	return !own
+}
+
 // covered reports whether path is hidden already.
 func (l *layout) covered(path string) bool {
 	return slices.ContainsFunc(l.mounts, func(m wire.Mount) bool { return m.Op == wire.OpHide && contains(m.Target, path) })
+}
+
+// closedFolders are the folders of the system in which programs keep settings, and services keep
+// what only they may read.
+var closedFolders = []string{"/etc", "/opt", "/usr/local/etc"}
+
+// groupSecrets are what only root and the members of some groups may read of them. Whoever the
+// worker is, it does not hand them on.
+var groupSecrets = []string{
+	"/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/sudoers.d", "/etc/ssl/private", "/etc/docker", "/etc/kubernetes",
+	"/etc/rancher", "/etc/letsencrypt", "/etc/pki/tls/private", "/etc/wireguard", "/etc/openvpn", "/etc/NetworkManager", "/etc/krb5.keytab",
+}
+
+// closed returns what of the system a command must not see: for a worker of root's, all that not
+// everybody may read.
+func (p *Profile) closed() []string {
+	if os.Geteuid() != 0 {
+		return groupSecrets
+	}
+	return closedBelow(closedFolders, p.Folders)
+}
+
+// closedLook is the last look for what is closed in the system.
+var closedLook struct {
+	sync.Mutex
+	when  time.Time
+	took  time.Duration
+	of    []Folder
+	found []string
+}
+
+// closedBelow returns the files and folders below dirs that not everybody may read, the highest of
+// each. What a person has had shown is not among them. A look is repeated when twenty times as
+// long has passed as it took, so that it costs little in a large /opt.
+func closedBelow(dirs []string, shown []Folder) []string {
+	closedLook.Lock()
+	defer closedLook.Unlock()
+	began := time.Now()
+	if closedLook.found != nil && began.Sub(closedLook.when) < 20*closedLook.took && slices.Equal(closedLook.of, shown) {
+		return closedLook.found
+	}
+	found := []string{}
+	for _, dir := range dirs {
+		found = append(found, closedIn(dir, shown)...)
+	}
+	closedLook.when, closedLook.took, closedLook.of, closedLook.found = time.Now(), time.Since(began), slices.Clone(shown), found
+	return found
+}
+
+// closedIn is closedBelow for one folder, looked at now.
+func closedIn(dir string, shown []Folder) (found []string) {
+	var inherited []string // folders that are closed, in which a person has had something shown
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			if d == nil || !d.IsDir() || os.IsNotExist(err) {
+				return nil
+			}
+			found = append(found, path)
+			return fs.SkipDir
+		}
+		if d.Type()&fs.ModeSymlink != 0 {
+			return nil
+		}
+		if slices.ContainsFunc(shown, func(f Folder) bool { return contains(f.Path, path) }) {
+			return skip(d)
+		}
+		if !slices.ContainsFunc(inherited, func(up string) bool { return contains(up, path) }) {
+			info, err := d.Info()
+			if err != nil || forAll(info) {
+				return nil
+			}
+		}
+		if d.IsDir() && slices.ContainsFunc(shown, func(f Folder) bool { return contains(path, f.Path) }) {
+			inherited = append(inherited, path)
+			return nil
+		}
+		found = append(found, path)
+		return skip(d)
+	})
+	return found
+}
+
+// forAll reports whether everybody may read a file, or enter a folder.
+func forAll(info fs.FileInfo) bool {
+	if info.IsDir() {
+		return info.Mode()&0o001 != 0
+	}
+	return info.Mode()&0o004 != 0
+}
+
+func skip(d fs.DirEntry) error {
+	if d.IsDir() {
+		return fs.SkipDir
+	}
+	return nil
 }

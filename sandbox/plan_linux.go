@@ -18,14 +18,6 @@ var systemFolders = []string{
 	"/run/current-system", "/run/systemd/resolve", "/run/opengl-driver",
 }
 
-// systemSecrets are what only root may read of them. A worker of root's must
-// not hand it on.
-var systemSecrets = []string{
-	"/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/sudoers.d", "/etc/ssh", "/etc/ssl/private",
-	"/etc/krb5.keytab", "/etc/NetworkManager", "/etc/wireguard", "/etc/openvpn", "/etc/ipsec.secrets", "/etc/docker", "/etc/kubernetes",
-	"/etc/rancher", "/etc/letsencrypt", "/etc/pki/tls/private", "/etc/security/opasswd",
-}
-
 // layout is what a command sees, for one of the ways to hold it.
 type layout struct {
 	mounts      []wire.Mount
@@ -88,13 +80,13 @@ func (p *Profile) layout(s *scanner, dir string, copied map[string]string) (*lay
 	l.system()
 	add := func(m ...wire.Mount) { l.mounts = append(l.mounts, m...) }
 	add(wire.Mount{Op: wire.OpProc, Target: "/proc"}, wire.Mount{Op: wire.OpDev, Target: "/dev"},
-		wire.Mount{Op: wire.OpWrite, Source: filepath.Join(dir, "tmp"), Target: "/tmp"},
+		wire.Mount{Op: wire.OpWrite, Source: filepath.Join(dir, "tmp"), Target: "/tmp", Own: true},
 		wire.Mount{Op: wire.OpSymlink, Source: "/tmp", Target: "/var/tmp"})
 	l.read = append(l.read, "/", "/proc")
 	l.write = append(l.write, "/dev", "/tmp")
 	l.free = append(l.free, "/tmp", "/dev/shm", "/dev/pts")
 	if p.Home != "" && p.Home != "/" {
-		add(wire.Mount{Op: wire.OpWrite, Source: filepath.Join(dir, "home"), Target: p.Home})
+		add(wire.Mount{Op: wire.OpWrite, Source: filepath.Join(dir, "home"), Target: p.Home, Own: true})
 		l.write = append(l.write, p.Home)
 		l.free = append(l.free, p.Home)
 	}
@@ -221,8 +213,13 @@ func (p *Profile) workspace(l *layout, trees []*folder) error {
 		}
 	}
 	// What is hidden by name may be in any folder that is there.
-	for _, path := range slices.Concat(p.Hidden, systemSecrets) {
+	for _, path := range slices.Concat(p.Hidden, p.closed()) {
 		if _, err := os.Lstat(path); err == nil && l.shows(path) {
+			add(wire.OpHide, "", path)
+		}
+	}
+	for _, path := range secretsOf(p.Home) {
+		if l.visible(path) {
 			add(wire.OpHide, "", path)
 		}
 	}

@@ -71,7 +71,7 @@ type Input struct {
 	Folders []Folder
 
 	// GitDirs are the repository's folders outside of the workspace: see
-	// [GitDirs].
+	// [gitplace.GitDirs].
 	GitDirs []string
 
 	// GitOwn has the parts of GitDirs that may be written, with all below them.
@@ -238,35 +238,4 @@ func (p *Profile) outside() []Folder {
 func contains(dir, path string) bool {
 	rest, ok := strings.CutPrefix(path, dir)
 	return ok && (rest == "" || rest[0] == '/' || strings.HasSuffix(dir, "/"))
-}
-
-// homeFolders are what builds need of the home folder, and nothing that holds
-// a password: programs are read, caches are copied on write.
-var homeFolders = map[Access][]string{
-	Read: {
-		".gitconfig", ".config/git", ".config/go", "go/bin", "sdk", ".rustup", ".cargo/bin", ".cargo/env", ".cargo/config.toml",
-		".nvm", ".fnm", ".local/share/fnm", ".volta", ".bun", ".deno", ".asdf", ".local/share/mise", ".config/mise",
-		".pyenv", ".rbenv", ".rvm", ".sdkman", ".jenv", ".local/bin", ".local/lib", ".local/pipx", ".local/share/pipx", ".local/share/uv",
-		".dotnet", ".ghcup", ".opam", ".nix-profile",
-	},
-	Copy: {
-		".cache/go-build", "go/pkg", ".cache/golangci-lint", ".cache/staticcheck", ".cargo/registry", ".cargo/git",
-		".npm/_cacache", ".cache/yarn", ".yarn/berry", ".local/share/pnpm", ".cache/pnpm", ".cache/node-gyp", ".cache/pip", ".cache/uv", ".cache/pypoetry",
-		".cache/pre-commit", ".gradle/caches", ".gradle/wrapper", ".m2/repository", ".m2/wrapper", ".nuget/packages", ".cache/bazel", ".ccache", ".cache/ccache",
-	},
-}
-
-// DefaultFolders returns what builds need of a home folder: caches, toolchains
-// and git's settings. Missing ones do no harm.
-func DefaultFolders(home string) []Folder {
-	if home == "" {
-		return []Folder{}
-	}
-	var out []Folder
-	for _, access := range []Access{Read, Copy} {
-		for _, name := range homeFolders[access] {
-			out = append(out, Folder{filepath.Join(home, name), access})
-		}
-	}
-	return out
 }

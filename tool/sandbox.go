@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentworker/worker/internal/gitplace"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/sandbox"
 )
@@ -28,7 +29,7 @@ type Sandboxed interface {
 // approved says that a person has approved the call.
 func (ws *Workspace) SandboxProfile(rules *permission.Layers, approved bool) *sandbox.Profile {
 	o := &ws.opts.Sandbox
-	gitDirs, own := sandbox.GitDirs(ws.files.Dir()), []string(nil)
+	gitDirs, own := gitplace.GitDirs(ws.files.Dir()), []string(nil)
 	if ws.git != nil { // what its .git file says is not asked: a command may have tried to change it
 		gitDirs, own = []string{ws.git.dir}, ws.git.own
 	}

@@ -74,6 +74,8 @@ type Mount struct {
 	Target string
 	// Optional: nothing happens if Source is not there.
 	Optional bool
+	// Own: Source is the session's own.
+	Own bool
 	// As is what a hidden file looks like, or what is in a hidden folder. Without it a file
 	// is a device, and a folder can't be opened.
 	As []Placeholder

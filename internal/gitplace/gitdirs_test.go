@@ -1,4 +1,4 @@
-package sandbox_test
+package gitplace_test
 
 import (
 	"os/exec"
@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/agentworker/worker/sandbox"
+	"github.com/agentworker/worker/internal/gitplace"
 )
 
 // TestGitDirs: the folders of a worktree and of a submodule are found; a .git
@@ -38,7 +38,7 @@ func TestGitDirs(t *testing.T) {
 		"stolen":   nil, // the repository knows another worktree by that name
 		"plain":    nil,
 	} {
-		if got := sandbox.GitDirs(filepath.Join(root, workspace)); !slices.Equal(got, want) {
+		if got := gitplace.GitDirs(filepath.Join(root, workspace)); !slices.Equal(got, want) {
 			t.Errorf("of %s: %q, want %q", workspace, got, want)
 		}
 	}

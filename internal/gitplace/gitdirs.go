@@ -1,4 +1,4 @@
-package sandbox
+package gitplace
 
 import (
 	"io"
@@ -17,13 +17,13 @@ func GitDirs(workspace string) []string {
 		return nil
 	}
 	dir, ok = realDir(workspace, dir)
-	if !ok || !isRepository(dir) {
+	if !ok || !hasHead(dir) {
 		return nil
 	}
 	if back := firstLine(filepath.Join(dir, "gitdir")); back != "" { // a worktree
 		common, ok := realDir(dir, firstLine(filepath.Join(dir, "commondir")))
 		real, err := filepath.EvalSymlinks(filepath.Dir(back))
-		if !ok || err != nil || real != workspace || !isRepository(common) || filepath.Dir(filepath.Dir(dir)) != common {
+		if !ok || err != nil || real != workspace || !hasHead(common) || filepath.Dir(filepath.Dir(dir)) != common {
 			return nil
 		}
 		return []string{common}
@@ -31,7 +31,7 @@ func GitDirs(workspace string) []string {
 	// A submodule lies in the repository above, which has it in a folder around
 	// the workspace.
 	outer, _, ok := strings.Cut(dir, "/.git/modules/")
-	if !ok || !contains(outer, workspace) {
+	if !ok || !(workspace == outer || strings.HasPrefix(workspace, outer+"/")) {
 		return nil
 	}
 	return []string{dir}
@@ -68,9 +68,9 @@ func realDir(base, path string) (string, bool) {
 	return real, err == nil
 }
 
-// isRepository reports whether dir is a folder in which git keeps a repository,
+// hasHead reports whether dir is a folder in which git keeps a repository,
 // or a worktree.
-func isRepository(dir string) bool {
+func hasHead(dir string) bool {
 	info, err := os.Lstat(filepath.Join(dir, "HEAD"))
 	return err == nil && info.Mode().IsRegular()
 }
