@@ -56,21 +56,42 @@ func TestAudit(t *testing.T) {
 		if len(r.Values) > 0 {
 			value = r.Values[0].Tool + " " + r.Values[0].Text
 		}
-		got = append(got, strings.Join([]string{string(r.Kind), r.ToolCallID, r.Tool, value, r.Action, string(r.Layer), r.Source, r.Outcome, r.By, strings.Join(r.Always, "+")}, "|"))
+		got = append(got, strings.Join([]string{string(r.Kind), r.ToolCallID, r.Tool, value, r.Action, string(r.Layer), r.Source, r.Question, r.Outcome, r.By, strings.Join(r.Always, "+")}, "|"))
 	}
 	want := []string{
-		"answer|3|touch|touch perhaps|ask|default|built in:7|approved|somebody|perhaps",
-		"decision|1|touch|touch free|allow|static|rules:1|allowed||",
-		"decision|2|touch|touch never|deny|static|rules:1|denied||",
-		"decision|4|touch||deny|default||denied||",
-		"session_end|||||||completed||",
-		"session_start|||||||||",
+		"answer|3|touch|touch perhaps|ask|default|built in:7|call it|approved|somebody|perhaps",
+		"decision|1|touch|touch free|allow|static|rules:1||allowed||",
+		"decision|2|touch|touch never|deny|static|rules:1||denied||",
+		"decision|4|touch||deny|default|||denied||",
+		"session_end||||||||completed||",
+		"session_start||||||||||",
 	}
 	if slices.Sort(got); !slices.Equal(got, want) {
 		t.Errorf("records\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	if first, last := page.Records[len(page.Records)-1], page.Records[0]; first.Kind != audit.SessionStart || last.Kind != audit.SessionEnd {
 		t.Errorf("the first record is a %s, the last one a %s", first.Kind, last.Kind)
+	}
+}
+
+// TestAuditQuestion: who has answered a question of the agent is in the log, and what it was.
+func TestAuditQuestion(t *testing.T) {
+	var log *audit.Log
+	e := newEnv(t, turns{calls(ask(t, map[string]any{"question": "Which?", "options": []string{"a", "b"}})), say("ok")}, func(o *session.Options) {
+		o.Approver, log = &answers{answer: approval.Answer{Verdict: approval.AnswerAsk, Answers: []string{"a"}, By: "somebody"}}, audited(t, o)
+	})
+	s := e.open(session.Spec{Tools: []tool.Tool{e.Questions()}})
+	e.end(s, s.Prompt(t.Context(), "go"))
+	if err := log.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	page, err := log.Page(t.Context(), &audit.Filter{Kind: string(audit.Answer)}, audit.MaxPage, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := page.Records[0] // the newest; the one before says that the question needed no approval
+	if r.Tool != "ask_user" || r.ToolCallID != "1" || r.Question != `answer "Which?"` || r.Outcome != "answered" || r.By != "somebody" {
+		t.Errorf("%+v", r)
 	}
 }
 

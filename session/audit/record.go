@@ -69,6 +69,8 @@ type Record struct {
 	Source string           `json:"source,omitempty"` // file:line of the rule
 	Reason string           `json:"reason,omitempty"` // why, if not because of a rule
 
+	Question string `json:"question,omitempty"` // what a person was asked; it follows "asks to"
+
 	// Outcome is how it ended: [Allowed] or [Denied] by rules, an
 	// [event.ApprovalOutcome], or the status of a session. By is who has decided that, if
 	// it was not the rules.
@@ -130,7 +132,7 @@ func (r Record) Answered(outcome event.ApprovalOutcome, by string) Record {
 // cleaned returns the record in the form for storage. Every text that people, models or
 // files have written passes text.
 func (r Record) cleaned() Record {
-	for _, t := range []*string{&r.User, &r.Client, &r.Agent, &r.Model, &r.Tool, &r.ToolCallID, &r.Rule, &r.Source, &r.Reason, &r.By} {
+	for _, t := range []*string{&r.User, &r.Client, &r.Agent, &r.Model, &r.Tool, &r.ToolCallID, &r.Rule, &r.Source, &r.Reason, &r.Question, &r.By} {
 		*t = text(*t)
 	}
 	r.Values = slices.Clone(r.Values)

@@ -8,6 +8,7 @@ import (
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/session/audit"
 	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/journal"
@@ -61,6 +62,17 @@ func (s *Audit) refuseUndecided(c *Call, format string, args ...any) Result {
 	r.Reason = res.Text
 	s.note(r)
 	return res
+}
+
+// answered has the audit log say how a question ended that no rule has asked: one of the agent,
+// or one about a limit.
+func (s *Audit) answered(a *approval.Approval) {
+	if !s.p.Audit.Records() {
+		return
+	}
+	r := s.sessionRecord()
+	r.ToolCallID, r.Tool, r.Question = a.ToolCallID, a.Tool, a.Question.Title
+	s.note(r.Answered(a.Outcome, a.AnsweredBy))
 }
 
 // maxClient bounds the name of a client in records, in characters.

@@ -135,6 +135,7 @@ func (s *Calls) decide(ctx context.Context, rules *gate.Layers, c *Call, values 
 		return err == nil && c.hooks.Ask == nil && rules.Decide(values).Action == permission.Allow
 	}
 	question := s.describe(c, values)
+	entry.Question = question.Title
 	answered, err := s.ask(ctx, &approval.Approval{
 		ToolCallID:     c.ID,
 		Tool:           c.Name,

@@ -101,6 +101,7 @@ func (s *Calls) AskPerson(ctx context.Context, call *tool.Call, ask event.Ask) (
 	if err != nil {
 		return nil, err
 	}
+	s.Audit.answered(a)
 	return a, nil
 }
 
@@ -128,6 +129,7 @@ func (s *Calls) AskBudget(ctx context.Context, limit, why string) (bool, error) 
 	if err != nil {
 		return false, err
 	}
+	s.Audit.answered(a)
 	s.log.Status(event.StatusStreaming)
 	return a.Outcome == event.Approved, nil
 }

@@ -94,6 +94,7 @@ var columns = []struct {
 	{"rule", func(r *audit.Record) string { return r.Rule }},
 	{"source", func(r *audit.Record) string { return r.Source }},
 	{"reason", func(r *audit.Record) string { return r.Reason }},
+	{"question", func(r *audit.Record) string { return r.Question }},
 	{"outcome", func(r *audit.Record) string { return r.Outcome }},
 	{"by", func(r *audit.Record) string { return r.By }},
 	{"askedBy", func(r *audit.Record) string { return strings.Join(r.AskedBy, "\n") }},

@@ -105,6 +105,8 @@ func what(r *audit.Record) string {
 		return fmt.Sprintf("%s (+%d)", r.Values[0].Text, len(r.Values)-1+r.LeftOut)
 	case len(r.Values) == 1:
 		return r.Values[0].Text
+	case r.Question != "":
+		return r.Question
 	case r.Kind == audit.PolicyChange:
 		return "policy " + cmp.Or(r.Policy, "none") + " after " + cmp.Or(r.Before, "none")
 	case r.Rotated != nil:
