@@ -14,6 +14,7 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session/gate"
+	"github.com/agentworker/worker/session/models"
 )
 
 // Params say how an agent's model is to answer.
@@ -31,12 +32,20 @@ type agent struct {
 	checks    []Check
 	maxSteps  int
 	timeLimit time.Duration
-	rest      []string // names of models that answer once the model has failed, the best first
-	window    int64    // of the model, in tokens; 0 means not asked for yet, below 0 that it is not known
+	replaced  bool  // the default has taken the place of a model that its provider does not know
+	window    int64 // of the model, in tokens; 0 means not asked for yet, below 0 that it is not known
 
 	mu    sync.Mutex
 	model model.Model // of a caller: what it brings along; nil means nothing
+	rest  []string    // names of models that answer once the model has failed, the best first
 	next  *successor  // the agent after the step that runs; nil means the same
+}
+
+// inherit returns what a child has of the agent's model.
+func (a *agent) inherit() models.Inherited {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return models.Inherited{Model: a.model, Rest: a.rest}
 }
 
 // current returns the agent's model.
@@ -99,7 +108,7 @@ func (a *agent) become(step int) (s *successor, newModel bool) {
 	}
 	newModel = a.model.Name() != s.model.Name()
 	a.model, a.system, a.params, a.accept, a.checks = s.model, s.system, s.params, s.accept, s.checks
-	a.maxSteps, a.window, a.rest = step+max(1, s.maxSteps), 0, s.rest
+	a.maxSteps, a.window, a.rest, a.replaced = step+max(1, s.maxSteps), 0, s.rest, false
 	if !s.wholeTime {
 		a.timeLimit = s.timeLimit
 	}

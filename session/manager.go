@@ -64,7 +64,7 @@ func OpenManager(ctx context.Context, opts Options) (*Manager, error) {
 			Audit:  audit.Recorder{Log: opts.Audit, Logger: log}, Approver: opts.Approver, Unattended: opts.Unattended, Present: opts.Present, Alone: opts.Alone,
 			ToolTime: limits.ToolCall, AnswerTime: limits.Approval, Parallel: limits.StepCalls, Live: m.liveRecord, Store: sessions, Log: log,
 		},
-		models:   &models.Models{Named: opts.Model, Own: opts.Own, Prices: opts.Prices},
+		models:   &models.Models{Named: opts.Model, Own: opts.Own, Defaults: opts.Defaults, Prices: opts.Prices},
 		window:   opts.Window,
 		limits:   limits,
 		paths:    opts.Workspace,

@@ -257,28 +257,58 @@ func (c *modelCall) failOver(step context.Context, a *answer, failed error) bool
 		return false
 	}
 	before := s.agent.model
-	for len(s.agent.rest) > 0 {
-		name := s.agent.rest[0]
-		s.agent.rest = s.agent.rest[1:]
-		next, err := s.p.models.For(s.Agent(), name)
-		if err != nil {
-			s.log.Warn(fmt.Sprintf("the model %.200q is not used: %s", name, errtext.Of(err)))
-			continue
-		}
-		if next.Name() == before.Name() {
-			continue
-		}
-		s.p.models.Cool(before)
-		if a.text.Len() > 0 {
-			c.drop(a, event.Retry{Reason: reasonOf(failed)})
+	s.p.models.Cool(before, failed)
+	pass := func(name string, err error) {
+		s.log.Warn(fmt.Sprintf("the model %.200q is not used: %s", name, errtext.Of(err)))
+	}
+	for {
+		next, rest := s.p.models.First(s.Agent(), s.agent.rest, pass)
+		if next == nil && !s.agent.replaced && models.Unknown(failed) {
+			if next, rest = c.replacement(before, failed, pass); next == nil {
+				return false
+			}
 		}
 		s.agent.mu.Lock()
-		s.agent.model, s.agent.window = next, 0
+		s.agent.rest = rest
 		s.agent.mu.Unlock()
-		s.talk.ChangeModel(true)
-		s.log.Append(log.ModelEntry(next.Name()))
-		s.log.Publish(event.ModelSwitched{From: before.Name(), To: next.Name(), Reason: errtext.Of(failed)})
-		return s.log.Set(func(r *record.Record) { r.Model = next.Name() }) == nil
+		switch {
+		case next == nil:
+			return false
+		case next.Name() != before.Name():
+			return c.switchTo(next, a, failed)
+		}
 	}
-	return false
+}
+
+// replacement returns the default model in place of one that its provider does not know, and the
+// names after it; nil means that there is none.
+func (c *modelCall) replacement(unknown model.Model, failed error, pass func(name string, err error)) (next model.Model, rest []string) {
+	s := c.s
+	s.agent.replaced = true
+	names := s.p.models.Defaults
+	if len(names) == 0 {
+		names = []string{""}
+	}
+	ignore := func(string, error) {} // the failure of the unknown model counts
+	if next, rest = s.p.models.First(s.Agent(), names, ignore); next == nil || next.Name() == unknown.Name() {
+		return nil, nil
+	}
+	pass(unknown.Name(), fmt.Errorf("%s; %s answers instead", errtext.Of(failed), next.Name()))
+	return next, rest
+}
+
+// switchTo has another model answer, since the one before has failed. It reports whether it does.
+func (c *modelCall) switchTo(next model.Model, a *answer, failed error) bool {
+	s := c.s
+	before := s.agent.model
+	if a.text.Len() > 0 {
+		c.drop(a, event.Retry{Reason: reasonOf(failed)})
+	}
+	s.agent.mu.Lock()
+	s.agent.model, s.agent.window = next, 0
+	s.agent.mu.Unlock()
+	s.talk.ChangeModel(true)
+	s.log.Append(log.ModelEntry(next.Name()))
+	s.log.Publish(event.ModelSwitched{From: before.Name(), To: next.Name(), Reason: errtext.Of(failed)})
+	return s.log.Set(func(r *record.Record) { r.Model = next.Name() }) == nil
 }

@@ -39,6 +39,10 @@ type Options struct {
 	// Model returns the model of a name; the empty name is the default's.
 	Model func(name string) (model.Model, error)
 
+	// Defaults are names of models for sessions that name none, the best first: the next one answers
+	// once one has failed. Without any such sessions get the model of the empty name.
+	Defaults []string
+
 	// Own returns the model of a name with an agent's own credentials; false means that the
 	// agent has none for it, and gets that of Model. A nil Own means that no agent has any.
 	Own func(agent, name string) (model.Model, bool, error)

@@ -13,6 +13,7 @@ import (
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/log"
+	"github.com/agentworker/worker/session/models"
 	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/session/recovery"
 	"github.com/agentworker/worker/tool"
@@ -238,12 +239,12 @@ func (r *Ruling) Forbidden(values ...permission.Value) error {
 	return nil
 }
 
-// callersModel is the model of the parent; nil means there is none.
-func (spec *Spec) callersModel() model.Model {
+// callersModel is the model of the parent.
+func (spec *Spec) callersModel() models.Inherited {
 	if spec.Parent == nil {
-		return nil
+		return models.Inherited{}
 	}
-	return spec.Parent.agent.current()
+	return spec.Parent.agent.inherit()
 }
 
 // SplitModels returns the names of a list of models, "a, b".

@@ -22,6 +22,10 @@ type Models struct {
 	// that no agent has any.
 	Own func(agent, name string) (model.Model, bool, error)
 
+	// Defaults are names of models for sessions that name none, the best first. Without any such
+	// sessions get the model of the empty name.
+	Defaults []string
+
 	Prices *price.Table // if it is nil, no price is known
 
 	pauses    pauses
@@ -71,31 +75,34 @@ func (m *Models) own(agent, name string) (model.Model, bool, error) {
 	return credentialed{found, agent}, true, nil
 }
 
-// Pick returns the model of an agent's session: the first of names that is available, else its
-// caller's (nil means that there is none), else the default. rest are the names after it. Warnings give the reason for each
-// model that was passed over.
-func (m *Models) Pick(agent string, names []string, callers model.Model) (found model.Model, rest, warnings []string, err error) {
+// Pick returns the model of an agent's session. It is the first of names that is available, else
+// its caller's, else the first of the defaults. rest are the names after it in its list. Warnings
+// give the reason for each model that was passed over.
+func (m *Models) Pick(agent string, names []string, caller Inherited) (found model.Model, rest, warnings []string, err error) {
 	pass := func(name string, err error) {
 		warnings = append(warnings, fmt.Sprintf("the model %.200q is not used: %s", name, errtext.Of(err)))
 	}
-	for i, name := range names {
-		if found, err = m.For(agent, name); err == nil && i+1 < len(names) && m.cools(found) {
-			err = errCools
-		}
-		if err == nil {
-			return found, names[i+1:], warnings, nil
-		}
-		pass(name, err)
+	if found, rest = m.First(agent, names, pass); found != nil {
+		return found, rest, warnings, nil
 	}
-	if callers != nil {
-		found, why, err := m.inherited(agent, callers)
+	if caller.Model != nil {
+		if why := m.cools(caller.Model); why != nil && len(caller.Rest) > 0 {
+			pass(caller.Model.Name(), why)
+			if found, rest = m.First(agent, caller.Rest, pass); found != nil {
+				return found, rest, warnings, nil
+			}
+		}
+		found, why, err := m.inherited(agent, caller.Model)
 		if why != nil {
-			pass(callers.Name(), why)
+			pass(caller.Model.Name(), why)
 		}
 		if err == nil {
-			return found, nil, warnings, nil
+			return found, caller.Rest, warnings, nil
 		}
-		pass(callers.Name(), err)
+		pass(caller.Model.Name(), err)
+	}
+	if found, rest = m.First(agent, m.Defaults, pass); found != nil {
+		return found, rest, warnings, nil
 	}
 	found, ok, why := m.own(agent, "")
 	if ok && why == nil {
@@ -106,6 +113,25 @@ func (m *Models) Pick(agent string, names []string, callers model.Model) (found 
 	}
 	found, err = m.Named("")
 	return found, nil, warnings, err
+}
+
+// First returns the first model of a list that is available to an agent, and the names after it.
+// nil means that no model is available. It tells pass why one is not. The last name of a list is available although
+// its model has failed a moment ago, but not if its provider does not know it.
+func (m *Models) First(agent string, names []string, pass func(name string, err error)) (found model.Model, rest []string) {
+	for i, name := range names {
+		found, err := m.For(agent, name)
+		if err == nil {
+			if err = m.cools(found); err == errCools && i+1 == len(names) {
+				err = nil
+			}
+		}
+		if err == nil {
+			return found, names[i+1:]
+		}
+		pass(name, err)
+	}
+	return nil, nil
 }
 
 // inherited returns the model of a caller for an agent. It has the agent's own credentials, or

@@ -151,9 +151,9 @@ func (a *Worker) openSessions(ctx context.Context, above *policy.Store, who atte
 	if untrusted := repository.Untrusted(); untrusted != "" {
 		fmt.Fprintln(p.Stderr, "worker: "+termtext.Printable(untrusted))
 	}
-	models, own := p.Models().Get, p.Models().Own
+	models, own, defaults := p.Models().Get, p.Models().Own, p.Models().Defaults()
 	if p.Overrides.Model != nil {
-		models, own = p.Overrides.Model, nil
+		models, own, defaults = p.Overrides.Model, nil, nil
 	}
 	a.Sessions, err = session.OpenManager(ctx, session.Options{
 		Bus:        a.Bus,
@@ -167,6 +167,7 @@ func (a *Worker) openSessions(ctx context.Context, above *policy.Store, who atte
 		RulesByFlag: p.Pipeline,
 		Model:       models,
 		Own:         own,
+		Defaults:    defaults,
 		Approver:    who.approver,
 		Unattended:  !who.serves && p.Settings.ApprovalTimeout == 0,
 		Present:     a.present(),

@@ -18,6 +18,7 @@ import (
 	"github.com/agentworker/worker/model/replaymodel"
 	"github.com/agentworker/worker/model/responsesmodel"
 	"github.com/agentworker/worker/policy"
+	"github.com/agentworker/worker/session"
 )
 
 // Models makes the models of a worker.
@@ -25,7 +26,7 @@ type Models struct {
 	environ  []string
 	getenv   func(string) string
 	provider func(name string) *settings.Provider
-	fallback string // the model of the empty name; empty means by the keys that are set
+	named    []string // the models of the empty name, the best first; none means by the keys that are set
 	aliases  settings.ModelAliases
 	own      settings.AgentKeys
 	agent    string // how the program calls itself
@@ -35,7 +36,16 @@ type Models struct {
 // New returns the models that settings name, with the keys and addresses in
 // environ. allows returns an error for a model or a provider that a policy forbids.
 func New(set *settings.Settings, environ []string, getenv func(string) string, userAgent string, allows func(kind policy.Kind, name string) error) Models {
-	return Models{environ, getenv, set.Provider, set.Model, set.ModelAliases, set.AgentKeys, userAgent, allows}
+	return Models{environ, getenv, set.Provider, session.SplitModels(set.Model), set.ModelAliases, set.AgentKeys, userAgent, allows}
+}
+
+// Defaults returns the models of the empty name where they are a list: the next one answers once one
+// has failed.
+func (m Models) Defaults() []string {
+	if len(m.named) < 2 {
+		return nil
+	}
+	return m.named
 }
 
 // Check returns an error if the default model does not exist or lacks its key.
@@ -72,7 +82,7 @@ func (m Models) Known(name string) bool {
 
 // Get returns the model of a name as --model takes it.
 func (m Models) Get(name string) (model.Model, error) {
-	named := cmp.Or(name, m.fallback) != ""
+	named := name != "" || len(m.named) > 0
 	name, err := m.choose(name)
 	if err != nil {
 		return nil, err
@@ -101,7 +111,10 @@ func (m Models) Get(name string) (model.Model, error) {
 // Own returns the model of a name for an agent that has its own key there. It returns false
 // for an agent without one, which gets the model of all others.
 func (m Models) Own(agent, name string) (model.Model, bool, error) {
-	name, err := m.Resolve(cmp.Or(name, m.fallback, m.byKey()))
+	if name == "" {
+		name = m.defaults()[0]
+	}
+	name, err := m.Resolve(name)
 	if err != nil {
 		return nil, false, nil // as for all others, who say why
 	}
@@ -137,9 +150,33 @@ func (m Models) withKey(name string, at, keyed *settings.Provider) (model.Model,
 	return openaimodel.New(name, &openaimodel.Options{Provider: at.Name, KeyHeader: at.Header, APIKey: key, BaseURL: base, HTTPClient: client}), nil
 }
 
-// choose resolves a name, as Resolve does, and checks that what the model needs is set.
+// choose resolves a name, as Resolve does, and checks that what the model needs is set. The empty
+// name is that of the first default that has what it needs.
 func (m Models) choose(name string) (string, error) {
-	name, err := m.Resolve(cmp.Or(name, m.fallback, m.byKey()))
+	if name != "" {
+		return m.usable(name)
+	}
+	var failed error
+	for _, name := range m.defaults() {
+		found, err := m.usable(name)
+		if err == nil {
+			return found, nil
+		}
+		failed = cmp.Or(failed, err)
+	}
+	return "", failed
+}
+
+// defaults returns the models of the empty name, at least one.
+func (m Models) defaults() []string {
+	if len(m.named) > 0 {
+		return m.named
+	}
+	return []string{m.byKey()}
+}
+
+func (m Models) usable(name string) (string, error) {
+	name, err := m.Resolve(name)
 	if err != nil {
 		return "", err
 	}

@@ -137,7 +137,7 @@ func (s *Settings) Register(command *pflag.FlagSet) {
 
 	flags := s.group("Common flags")
 	flags.StringVar(&s.Dir, "dir", "", "start in this folder; the workspace is its git top level, else the folder (default: the current folder)")
-	flags.StringVar(&s.Model, "model", "", "offline, host (the MCP host's own), PROVIDER/NAME, replay/FILE or an alias (default: by the API key that is set, else offline)")
+	flags.Var(modelList(&s.Model), "model", "offline, host (the MCP host's own), PROVIDER/NAME, replay/FILE or an alias; several with commas between: the next one answers once one has failed (default: by the API key that is set, else offline)")
 	flags.DurationVar(&s.Timeout, "timeout", 5*time.Minute, "how long a subagent may run, 1s to 24h")
 	flags.DurationVar(&s.BackgroundTimeout, "background-timeout", 30*time.Minute, "how long a subagent in the background may run, 1s to 24h")
 	flags.StringVar(&s.Workspace, "workspace", "", "name of the workspace (default: the folder's name and a hash of its path)")
@@ -152,9 +152,9 @@ func (s *Settings) Register(command *pflag.FlagSet) {
 	flags.TextVar(&s.LogLevel, "log-level", s.LogLevel, "debug, info, warn or error")
 
 	flags = s.group("Models")
-	flags.Var(pairs(s.ModelAliases, "NAME=MODEL", cutAlias), "model-alias", "a name for a model, as agent files may use it; can be given more than once")
-	flags.Var(agentValues(s.AgentModels), "agent-model", "the model of an agent whose file names none, as AGENT=MODEL; can be given more than once")
-	flags.Var(agentValues(s.AgentEfforts), "agent-effort", "how hard the model of an agent is to think whose file does not say, as AGENT=EFFORT; can be given more than once")
+	flags.Var(pairs(s.ModelAliases, "NAME=MODEL", false, cutAlias), "model-alias", "a name for a model, as agent files may use it; can be given more than once")
+	flags.Var(agentValues(s.AgentModels, true), "agent-model", "the model of an agent whose file names none, or several with commas between, as AGENT=MODEL; can be given more than once")
+	flags.Var(agentValues(s.AgentEfforts, false), "agent-effort", "how hard the model of an agent is to think whose file does not say, as AGENT=EFFORT; can be given more than once")
 	flags.StringVar(&s.RouteModel, "route-model", "", "a cheap model that picks, of those of --model-alias, the one of each subagent for which none is named (default: the caller's model)")
 	flags.Var(s.AgentKeys.value(), "agent-key", "where the API key of an agent is, as AGENT/PROVIDER=env:VARIABLE, file:PATH or command:COMMAND; can be given more than once (default: that of all agents)")
 	flags.DurationVar(&s.ModelTimeout, "model-timeout", 2*time.Minute, "how long a model may be silent in one call, 1s to 30m")

@@ -48,6 +48,21 @@ func texts(raw json.RawMessage) ([]string, error) {
 	return list, json.Unmarshal(raw, &list)
 }
 
+// modelList returns a setting that names a model, or several with commas between. In the config file
+// it may be a list.
+func modelList(to *string) *value {
+	v := parsed(to, "string", func(text string) (string, error) { return text, nil })
+	v.config = func(raw json.RawMessage, _ string) error {
+		names, err := texts(raw)
+		if err != nil {
+			return errors.New("write a model, or a list of them")
+		}
+		*to = strings.Join(names, ",")
+		return nil
+	}
+	return v
+}
+
 // below returns a path of the config file in dir as an absolute one; empty stays empty.
 func below(dir, path string) string {
 	if path == "" || filepath.IsAbs(path) {
