@@ -129,11 +129,11 @@ func (e *env) record(s *session.Session) *record.Record {
 
 // TestWorkIsCounted: what a session has done is told by its tools and the gate.
 func TestWorkIsCounted(t *testing.T) {
-	changes := []*tool.Change{{Path: "b", After: "1"}, {Path: "a", Before: "7", After: "8"}, {Path: "b", Before: "1", After: "2"}, nil}
+	changes := [][]tool.Change{{{Path: "b", After: "1"}}, {{Path: "a", Before: "7", After: "8"}, {Path: "c", After: "3"}}, {{Path: "b", Before: "1", After: "2"}, {Path: "c", Before: "3"}}, nil}
 	edit := &telling{fakeTool: &fakeTool{"edit", func(_ context.Context, call *tool.Call) (tool.Result, error) {
 		c := changes[0]
 		changes = changes[1:]
-		return tool.Result{Text: "ok", IsError: c == nil, Change: c}, nil
+		return tool.Result{Text: "ok", IsError: c == nil, Changes: c}, nil
 	}}}
 	m := turns{
 		calls(call("1", "edit", "w")), calls(call("2", "edit", "x")), calls(call("3", "edit", "y")), calls(call("4", "edit", "z")),
@@ -142,7 +142,7 @@ func TestWorkIsCounted(t *testing.T) {
 	e := newEnv(t, m, nil)
 	s := e.open(session.Spec{Tools: []tool.Tool{edit, echo("other")}, Rules: permission.MustRuleset(rule("*", "*", permission.Allow), rule("other", "denied", permission.Deny))})
 	e.end(s, s.Prompt(t.Context(), "go"))
-	want := record.Work{ToolCalls: 7, Failed: 3, Denied: 1, Untold: 1, Files: []event.FileChange{{Path: "a", Before: "7", After: "8"}, {Path: "b", After: "2"}}}
+	want := record.Work{ToolCalls: 7, Failed: 3, Denied: 1, Untold: 1, Files: []event.FileChange{{Path: "a", Before: "7", After: "8"}, {Path: "b", After: "2"}, {Path: "c"}}}
 	if r := e.record(s); !reflect.DeepEqual(r.Work, want) {
 		t.Errorf("%+v\nwant %+v", r.Work, want)
 	}

@@ -246,7 +246,10 @@ func (c *modelCall) complete(a *answer) error {
 // offered returns the tools of the next request.
 func (c *modelCall) offered() []model.ToolSpec {
 	s := c.s
-	return s.talk.Offer(func() []model.ToolSpec { return s.calls.Tools.Offered(s.calls.Rules.Agents()) })
+	return s.talk.Offer(func() []model.ToolSpec {
+		trained := s.p.trained != nil && s.p.trained(s.agent.model.Name())
+		return s.calls.Tools.Offered(s.calls.Rules.Agents(), trained)
+	})
 }
 
 // failOver has the next model of the session's list answer, since the one before has failed. It

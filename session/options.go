@@ -51,6 +51,8 @@ type Options struct {
 
 	Window func(name string) int64 // tokens of a model's context window; 0, like a nil Window, means unknown
 
+	Trained func(name string) bool // a model is trained for the tools of [tool.Spec.Trained]; nil means none is
+
 	// Approver answers the questions of the rules. Answers also come by
 	// [store.Store.Approvals.Pending.Answer], in any process; nil means only so.
 	Approver gate.Approver

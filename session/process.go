@@ -17,6 +17,7 @@ type process struct {
 	calls    toolcall.Process
 	models   *models.Models
 	window   func(name string) int64 // of a model, in tokens; nil means of none
+	trained  func(name string) bool  // as in [Options]; nil means none is
 	limits   Limits
 	paths    permission.Workspace
 	totals   totals

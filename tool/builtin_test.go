@@ -22,13 +22,14 @@ func TestSpecs(t *testing.T) {
 		required   string
 		properties string
 	}{
-		"read_file":  {true, "path", "limit offset path"},
-		"write_file": {false, "path content", "content path"},
-		"edit_file":  {false, "path oldText newText", "newText oldText path replaceAll"},
-		"list_dir":   {true, "", "path"},
-		"glob":       {true, "pattern", "path pattern"},
-		"grep":       {true, "pattern", "context ignoreCase include limit path pattern"},
-		"shell_exec": {false, "command", "command description timeoutSeconds"},
+		"read_file":   {true, "path", "limit offset path"},
+		"write_file":  {false, "path content", "content path"},
+		"edit_file":   {false, "path", "edits newText oldText path replaceAll"},
+		"apply_patch": {false, "input", "input"},
+		"list_dir":    {true, "", "path"},
+		"glob":        {true, "pattern", "path pattern"},
+		"grep":        {true, "pattern", "context ignoreCase include limit path pattern"},
+		"shell_exec":  {false, "command", "command description timeoutSeconds"},
 	} {
 		b, ok := p.tools[name]
 		if !ok {
@@ -51,8 +52,8 @@ func TestSpecs(t *testing.T) {
 			}
 		}
 	}
-	if len(p.tools) != 7 {
-		t.Errorf("there are %d built-in tools, want 7", len(p.tools))
+	if len(p.tools) != 8 {
+		t.Errorf("there are %d built-in tools, want 8", len(p.tools))
 	}
 }
 
@@ -97,6 +98,9 @@ func TestSchema(t *testing.T) {
 		{"read_file", `{"path":"a","line":3}`, false},
 		{"write_file", `{"path":"a"}`, false},
 		{"edit_file", `{"path":"a","oldText":"b","newText":"","replaceAll":null}`, true},
+		{"edit_file", `{"path":"a","oldText":null,"newText":null,"edits":[{"oldText":"a","newText":"b"},{"oldText":"a","newText":"b","replaceAll":null}]}`, true},
+		{"edit_file", `{"path":"a","edits":[{"oldText":"a"}]}`, false},
+		{"apply_patch", `{"input":"*** Begin Patch"}`, true},
 		{"list_dir", `{}`, true},
 		{"list_dir", `{"path":null}`, true},
 		{"grep", `{"pattern":"a","ignoreCase":true,"context":2,"limit":3,"include":"*.go","path":"x"}`, true},

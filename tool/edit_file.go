@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"slices"
 	"strings"
 
@@ -17,10 +19,39 @@ import (
 )
 
 type editFileArgs struct {
-	Path       string `json:"path" jsonschema:"The file to change: a path relative to the workspace, or an absolute one inside it."`
-	OldText    string `json:"oldText" jsonschema:"The text to replace, exactly as it stands in the file, white space included, without line numbers. It must occur exactly once: add lines around it until it does, or set replaceAll."`
-	NewText    string `json:"newText" jsonschema:"The text to put in its place. Empty: oldText is removed."`
-	ReplaceAll bool   `json:"replaceAll,omitempty" jsonschema:"Replace every occurrence of oldText. Default: false."`
+	Path       string     `json:"path" jsonschema:"The file to change: a path relative to the workspace, or an absolute one inside it."`
+	OldText    *string    `json:"oldText,omitempty" jsonschema:"The text to replace, exactly as it stands in the file, white space included, without line numbers. It must occur exactly once: add lines around it until it does, or set replaceAll."`
+	NewText    *string    `json:"newText,omitempty" jsonschema:"The text to put in its place. Empty: oldText is removed."`
+	ReplaceAll bool       `json:"replaceAll,omitempty" jsonschema:"Replace every occurrence of oldText. Default: false."`
+	Edits      []textEdit `json:"edits,omitempty" jsonschema:"Several edits of the file, instead of oldText and newText. Each is made to what the one before has left. If one of them fails, none is made."`
+}
+
+// textEdit is one replacement.
+type textEdit struct {
+	OldText    string `json:"oldText" jsonschema:"As oldText of a single edit."`
+	NewText    string `json:"newText" jsonschema:"As newText of a single edit."`
+	ReplaceAll bool   `json:"replaceAll,omitempty" jsonschema:"As replaceAll of a single edit."`
+}
+
+// maxEdits is how many edits a call may have.
+const maxEdits = 100
+
+// list returns the edits of a call.
+func (a editFileArgs) list() ([]textEdit, error) {
+	one := a.OldText != nil || a.NewText != nil
+	switch {
+	case one && len(a.Edits) > 0:
+		return nil, errors.New("give either oldText and newText, or edits")
+	case len(a.Edits) > maxEdits:
+		return nil, fmt.Errorf("%d edits: a call may have %d", len(a.Edits), maxEdits)
+	case len(a.Edits) > 0:
+		return a.Edits, nil
+	case a.OldText == nil:
+		return nil, errors.New(`the key "oldText" is missing`)
+	case a.NewText == nil:
+		return nil, errors.New(`the key "newText" is missing`)
+	}
+	return []textEdit{{*a.OldText, *a.NewText, a.ReplaceAll}}, nil
 }
 
 func editFile(ws *Workspace) Tool {
@@ -28,21 +59,21 @@ func editFile(ws *Workspace) Tool {
 		spec: Spec{
 			Name: toolcatalog.EditFile,
 			Description: "Changes a part of a text file of the workspace: replaces oldText, which must occur exactly once, with newText, " +
-				"or all occurrences with replaceAll. Read the file first. Line ends (LF or CRLF), a byte order mark and the mode are kept; " +
-				"write \\n in both texts. If it fails, nothing has changed.",
+				"or all occurrences with replaceAll. With edits it makes several changes of the file in one call. Read the file first. " +
+				"Line ends (LF or CRLF), a byte order mark and the mode are kept; write \\n in both texts. If it fails, nothing has changed.",
 			InputSchema:  schemaFor[editFileArgs](),
 			TellsChanges: true,
 		},
 		values: func(a editFileArgs) ([]permission.Value, error) {
 			values, err := ws.editValues(a.Path)
 			return ws.withAgentFiles(values, func(real string) ([]byte, error) {
-				after, _, _, err := ws.edited(ws.contentOf(real), a)
+				after, _, err := ws.edited(ws.contentOf(real), a)
 				return after, err
 			}), err
 		},
 		describe: func(call *Call, a editFileArgs) Description {
 			return ws.describeChange(call, a.Path, func(before []byte) (string, bool) {
-				after, _, _, err := replaceText(before, a, ws.opts.MaxFileBytes)
+				after, _, err := replaceTexts(before, a, ws.opts.MaxFileBytes)
 				return string(after), err == nil
 			})
 		},
@@ -81,34 +112,40 @@ func (ws *Workspace) edit(ctx context.Context, call *Call, a editFileArgs) (Resu
 	if err != nil {
 		return Result{}, err
 	}
-	if err := ws.writable(real); err != nil {
-		return Result{}, err
-	}
-	before, err := ws.readText(call, real)
+	before, err := ws.readWhole(call, toolcatalog.EditFile, real)
 	if err != nil {
 		return Result{}, err
 	}
 	if err := ws.changes.CheckEdit(call.SessionID, call.Began, real, Hash(before)); err != nil {
 		return Result{}, err
 	}
-	after, n, lines, err := ws.edited(before, a)
+	after, places, err := ws.edited(before, a)
 	if err != nil {
 		return Result{}, fmt.Errorf("%s: %w", rootfs.Show(rel), err)
 	}
-	if _, err := ws.files.Replace(ctx, real, after); err != nil {
+	changed, err := ws.commit(ctx, call, []fileChange{{path: real, before: before, existed: true, after: after, exists: true, edited: true}})
+	if err != nil {
 		return Result{}, err
 	}
-	ws.changes.Edited(call.SessionID, call.Agent, real, Hash(before), Hash(after))
+	n, at := 0, make([]string, len(places))
+	for i, p := range places {
+		n += p.n
+		at[i] = showLines(p.lines, p.n)
+	}
 	return Result{
-		Text:   fmt.Sprintf("replaced %s in %s, at %s", termtext.Plural(n, "occurrence"), rootfs.Show(rel), showLines(lines, n)),
-		Meta:   map[string]any{"path": rel, "replaced": n},
-		Change: &Change{Path: real, Before: Hash(before), After: Hash(after)},
+		Text:    fmt.Sprintf("replaced %s in %s, at %s", termtext.Plural(n, "occurrence"), rootfs.Show(rel), strings.Join(at, "; ")),
+		Meta:    map[string]any{"path": rel, "replaced": n},
+		Changes: changed,
 	}, nil
 }
 
-// readText reads a text file that is not over the size limit.
-func (ws *Workspace) readText(call *Call, real string) ([]byte, error) {
-	f, info, err := ws.openJudged(call, toolcatalog.EditFile, real)
+// readWhole reads a file that is not over the size limit. A nil call means that nothing is judged.
+func (ws *Workspace) readWhole(call *Call, tool, real string) ([]byte, error) {
+	open := ws.files.OpenFile
+	if call != nil {
+		open = func(real string) (*os.File, fs.FileInfo, error) { return ws.openJudged(call, tool, real) }
+	}
+	f, info, err := open(real)
 	if err != nil {
 		return nil, err
 	}
@@ -127,17 +164,43 @@ func (ws *Workspace) readText(call *Call, real string) ([]byte, error) {
 // errNoText is the error of an edit of a file that is no text.
 var errNoText = errors.New("it is a binary file and cannot be edited as text")
 
-// edited is replaceText for the content of a file, whatever charset that is in.
-func (ws *Workspace) edited(content []byte, a editFileArgs) (after []byte, n int, lines []int, err error) {
+// edited is replaceTexts for the content of a file, whatever charset that is in.
+func (ws *Workspace) edited(content []byte, a editFileArgs) (after []byte, at []places, err error) {
 	text, stored, ok := charset.Decode(content)
 	if !ok {
-		return nil, 0, nil, errNoText
+		return nil, nil, errNoText
 	}
-	if after, n, lines, err = replaceText(text, a, ws.opts.MaxFileBytes); err != nil {
-		return nil, 0, nil, err
+	if after, at, err = replaceTexts(text, a, ws.opts.MaxFileBytes); err != nil {
+		return nil, nil, err
 	}
 	after, err = stored.Encode(after)
-	return after, n, lines, err
+	return after, at, err
+}
+
+// places are where an edit has replaced its text: n places, of which the lines of the first
+// maxPlaces are there.
+type places struct {
+	n     int
+	lines []int
+}
+
+// replaceTexts makes the edits of a call, one after the other.
+func replaceTexts(content []byte, a editFileArgs, limit int64) (after []byte, at []places, err error) {
+	edits, err := a.list()
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, e := range edits {
+		var p places
+		if content, p.n, p.lines, err = replaceText(content, e, limit); err != nil {
+			if len(edits) > 1 {
+				err = fmt.Errorf("edit %d of %d: %w; none is made", i+1, len(edits), err)
+			}
+			return nil, nil, err
+		}
+		at = append(at, p)
+	}
+	return content, at, nil
 }
 
 // replaceText replaces a.OldText, which must occur exactly once unless a.ReplaceAll is
@@ -145,7 +208,7 @@ func (ws *Workspace) edited(content []byte, a editFileArgs) (after []byte, n int
 // them. In a file with CRLF line ends, the line feeds of both texts mean CRLF. In a
 // file with both kinds, OldText is first looked for unchanged. A result of more than
 // limit bytes is refused before it is made.
-func replaceText(content []byte, a editFileArgs, limit int64) (after []byte, n int, lines []int, err error) {
+func replaceText(content []byte, a textEdit, limit int64) (after []byte, n int, lines []int, err error) {
 	old, new := a.OldText, a.NewText
 	bom := content[:0:0]
 	if rest, ok := bytes.CutPrefix(content, utf8BOM); ok {

@@ -83,6 +83,29 @@ func checkRequired(raw json.RawMessage, of reflect.Type) error {
 			return fmt.Errorf("the key %q is missing", name)
 		}
 	}
+	for field := range of.Fields() {
+		if err := checkItems(given, field); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkItems is checkRequired for the objects of a list.
+func checkItems(given map[string]json.RawMessage, list reflect.StructField) error {
+	name, _, _ := strings.Cut(list.Tag.Get("json"), ",")
+	if list.Type.Kind() != reflect.Slice || list.Type.Elem().Kind() != reflect.Struct || given[name] == nil {
+		return nil
+	}
+	var items []json.RawMessage
+	if err := json.Unmarshal(given[name], &items); err != nil {
+		return err
+	}
+	for i, item := range items {
+		if err := checkRequired(item, list.Type.Elem()); err != nil {
+			return fmt.Errorf("%s, item %d: %w", name, i+1, err)
+		}
+	}
 	return nil
 }
 
@@ -118,6 +141,18 @@ func (c *functionCall[A]) Run(ctx context.Context, call *Call) (Result, error) {
 	return result, nil
 }
 
+// allowNull lets what an object may leave out be null, and does so for the objects in its lists.
+func allowNull(s *jsonschema.Schema) {
+	for name, p := range s.Properties {
+		if !slices.Contains(s.Required, name) && p.Type != "" { // else it may be null already
+			p.Types, p.Type = []string{p.Type, "null"}, ""
+		}
+		if p.Items != nil {
+			allowNull(p.Items)
+		}
+	}
+}
+
 // schemaFor returns the JSON Schema of the argument struct A: an object with no
 // other properties, in which what may be left out may also be null. It panics
 // if A has a field that JSON Schema cannot describe.
@@ -126,11 +161,7 @@ func schemaFor[A any]() json.RawMessage {
 	if err != nil {
 		panic(err)
 	}
-	for name, p := range s.Properties {
-		if !slices.Contains(s.Required, name) {
-			p.Types, p.Type = []string{p.Type, "null"}, ""
-		}
-	}
+	allowNull(s)
 	raw, err := json.Marshal(s)
 	if err != nil {
 		panic(err)

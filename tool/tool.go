@@ -1,6 +1,6 @@
 // Package tool holds the interface of a tool that a model may call, and the
-// built-in tools: read_file, write_file, edit_file, list_dir, glob, grep and
-// shell_exec.
+// built-in tools: read_file, write_file, edit_file, apply_patch, list_dir, glob,
+// grep and shell_exec.
 //
 // A tool says with [Tool.Values] what a call wants, the gate of the session
 // judges it, and only then is [Tool.Run] called. Values is a required method:
@@ -95,8 +95,16 @@ type Spec struct {
 	// They are framed as [conversation.Lasting] has it.
 	Lasting bool
 
-	// TellsChanges says that [Result.Change] has all that a call changes.
+	// TellsChanges says that [Result.Changes] has all that a call changes.
 	TellsChanges bool
+
+	// RuledBy names other tools, all of whose rules hold for calls of this one, which has none
+	// of its own: Values returns values of those. Empty means it has rules of its own.
+	RuledBy []string
+
+	// Trained says that the tool is for models that are trained to call it. Others are offered
+	// it if their agent's rules name it.
+	Trained bool
 }
 
 // Call is one call of a tool.
@@ -153,16 +161,16 @@ type Result struct {
 	// see it. It may be nil.
 	Meta map[string]any
 
-	// Change is the file that the call has changed. It is nil if there is none, and for
-	// tools that do not tell: see [Spec.TellsChanges].
-	Change *Change
+	// Changes are the files that the call has changed. There are none of tools that do not
+	// tell: see [Spec.TellsChanges].
+	Changes []Change
 }
 
 // Change is a file that a call has changed. The hashes are SHA-256, in hex.
 type Change struct {
 	Path   string // slash-separated, relative to the workspace
 	Before string // of the content; empty means there was no such file
-	After  string
+	After  string // the same; empty means that there is no such file any more
 }
 
 // Hash returns the hash of a file's content, as a [Change] has it.

@@ -159,6 +159,7 @@ func BuiltinIn(ws *Workspace, dir string) []Tool {
 		readFile(ws),
 		writeFile(ws),
 		editFile(ws),
+		applyPatch(ws),
 		listDir(ws),
 		globFiles(ws),
 		grepFiles(ws),

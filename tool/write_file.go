@@ -3,6 +3,8 @@ package tool
 import (
 	"context"
 	"fmt"
+	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/agentworker/worker/internal/termtext"
@@ -54,9 +56,6 @@ func (ws *Workspace) writeAll(ctx context.Context, call *Call, a writeFileArgs) 
 	if err := call.judged(toolcatalog.WriteFile, real); err != nil {
 		return Result{}, err
 	}
-	if err := ws.writable(real); err != nil {
-		return Result{}, err
-	}
 	before := ws.files.Hash(real)
 	if err := ws.changes.CheckReplace(call.SessionID, call.Began, real, before); err != nil {
 		return Result{}, err
@@ -67,23 +66,100 @@ func (ws *Workspace) writeAll(ctx context.Context, call *Call, a writeFileArgs) 
 			return Result{}, fmt.Errorf("%s: %w, or remove the file first to have it as UTF-8", rootfs.Show(rel), err)
 		}
 	}
-	created, err := ws.files.Replace(ctx, real, content)
+	change := fileChange{path: real, existed: before != "", hashed: before, after: content, exists: true}
+	changed, err := ws.commit(ctx, call, []fileChange{change})
 	if err != nil {
 		return Result{}, err
 	}
-	after := Hash(content)
-	ws.changes.Replaced(call.SessionID, call.Agent, real, after)
 	lines := strings.Count(a.Content, "\n")
 	if a.Content != "" && !strings.HasSuffix(a.Content, "\n") {
 		lines++
 	}
 	verb := "replaced"
-	if created {
+	if before == "" {
 		verb = "created"
 	}
 	return Result{
-		Text:   fmt.Sprintf("%s %s: %s, %s", verb, rootfs.Show(rel), termtext.Plural(lines, "line"), termtext.Plural(len(a.Content), "byte")),
-		Meta:   map[string]any{"path": rel, "created": created},
-		Change: &Change{Path: real, Before: before, After: after},
+		Text:    fmt.Sprintf("%s %s: %s, %s", verb, rootfs.Show(rel), termtext.Plural(lines, "line"), termtext.Plural(len(a.Content), "byte")),
+		Meta:    map[string]any{"path": rel, "created": before == ""},
+		Changes: changed,
 	}, nil
+}
+
+// fileChange is what a call makes of one file.
+type fileChange struct {
+	path    string // where symbolic links lead
+	before  []byte
+	existed bool
+	hashed  string      // the hash of before, where before itself was not read
+	mode    fs.FileMode // of before, and of a new file; 0 means 0666 less the umask
+	after   []byte
+	exists  bool
+	edited  bool // the call knows a part of the content, and has kept the rest
+}
+
+// hash is the hash of what the file was; empty means there was none.
+func (c *fileChange) hash() string {
+	if c.existed && c.hashed == "" {
+		return Hash(c.before)
+	}
+	return c.hashed
+}
+
+// commit makes the changes of a call, all of them or none, and notes them. The caller holds
+// ws.writing.
+func (ws *Workspace) commit(ctx context.Context, call *Call, all []fileChange) ([]Change, error) {
+	slices.SortStableFunc(all, func(a, b fileChange) int { // what is removed comes last
+		switch {
+		case a.exists == b.exists:
+			return 0
+		case a.exists:
+			return -1
+		}
+		return 1
+	})
+	for i, c := range all {
+		err := ws.writable(c.path) // which the change before may have changed
+		if err == nil {
+			err = c.make(ctx, ws.files)
+		}
+		if err != nil {
+			return nil, takeBack(ctx, ws.files, all[:i], err)
+		}
+	}
+	changed := make([]Change, len(all))
+	for i, c := range all {
+		changed[i] = Change{Path: c.path, Before: c.hash()}
+		if c.exists {
+			changed[i].After = Hash(c.after)
+		}
+		switch after := changed[i].After; {
+		case !c.exists:
+			ws.changes.Removed(c.path)
+		case c.edited:
+			ws.changes.Edited(call.SessionID, call.Agent, c.path, changed[i].Before, after)
+		default:
+			ws.changes.Replaced(call.SessionID, call.Agent, c.path, after)
+		}
+	}
+	return changed, nil
+}
+
+func (c *fileChange) make(ctx context.Context, files *rootfs.Folder) error {
+	if !c.exists {
+		return files.Remove(c.path)
+	}
+	_, err := files.Replace(ctx, c.path, c.after, c.mode)
+	return err
+}
+
+// takeBack makes done changes undone, since the next one failed for why.
+func takeBack(ctx context.Context, files *rootfs.Folder, done []fileChange, why error) error {
+	for _, c := range slices.Backward(done) {
+		c.after, c.exists = c.before, c.existed
+		if err := c.make(context.WithoutCancel(ctx), files); err != nil {
+			why = fmt.Errorf("%w; and %s stays changed: %v", why, rootfs.Show(c.path), err)
+		}
+	}
+	return why
 }

@@ -20,9 +20,10 @@ func (e ToolCallStart) Masked() (Event, bool) {
 func (e ToolCallEnd) Masked() (Event, bool) {
 	var m masker
 	e.ToolName, e.Result, e.Rule = m.text(e.ToolName), m.text(e.Result), m.text(e.Rule)
-	if c := e.Change; c != nil && m.text(c.Path) != c.Path {
-		e.Change = &FileChange{Path: m.text(c.Path), Before: c.Before, After: c.After}
-	}
+	e.Changes = each(e.Changes, func(c FileChange) FileChange {
+		c.Path = m.text(c.Path)
+		return c
+	})
 	return result(&m, e)
 }
 

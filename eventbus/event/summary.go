@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/internal/toolcatalog"
 )
 
 // Summary names the tool of a call and what the call is about, in one line for
@@ -87,6 +88,9 @@ func summary(tool, arguments string) string {
 		return termtext.OneLine(tool, termtext.MaxName)
 	}
 	parts := []string{termtext.OneLine(tool, termtext.MaxName)}
+	if patch, ok := args["input"].(string); ok && tool == toolcatalog.ApplyPatch {
+		parts = append(parts, termtext.OneLine(strings.Join(toolcatalog.PatchPaths(patch), " "), termtext.MaxName))
+	}
 	for _, name := range []string{"agentType", "description", "command", "pattern", "path", "question"} {
 		if v, ok := args[name].(string); ok && v != "" {
 			parts = append(parts, termtext.OneLine(v, termtext.MaxName))

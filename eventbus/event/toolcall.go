@@ -23,9 +23,8 @@ type ToolCallEnd struct {
 	Refused    bool   `json:"refused,omitempty"` // by the permission rules or by a person: the tool has not run
 	DurationMs int64  `json:"durationMs"`
 
-	// Change is the file that the call has changed, as its tool tells. It is nil
-	// if the call has changed no file.
-	Change *FileChange `json:"change,omitempty"`
+	// Changes are the files that the call has changed, as its tool tells.
+	Changes []FileChange `json:"changes,omitempty"`
 
 	// Rule is one that would have allowed a refused call, as permissions.jsonc has it.
 	// Empty means there is none, or somebody has refused it.
@@ -40,7 +39,7 @@ type ToolCallEnd struct {
 type FileChange struct {
 	Path   string `json:"path"`             // slash-separated, relative to the session's workspace
 	Before string `json:"before,omitempty"` // SHA-256 of the content in hex; empty means there was no such file
-	After  string `json:"after"`            // the same, as the tool has left it
+	After  string `json:"after,omitempty"`  // the same, as the tool has left it; empty means that the file is gone
 }
 
 // Check is the outcome of one of the checks of a session: what has to hold for its

@@ -76,7 +76,7 @@ func questionOf(a *approval.Approval, dir string) acp.RequestPermissionRequest {
 // changes, unless it has characters that they may hide.
 func (s *shown) contentOf(a *approval.Approval, v question.View) (content []acp.ToolCallContent) {
 	parts := v.Parts
-	if len(parts) == 1 && (parts[0].Form == event.FormDiff) == (a.Tool == toolcatalog.EditFile) && v.LeftOut == "" && !hides(a.Arguments) {
+	if len(parts) == 1 && toolcatalog.IsWriter(a.Tool) && (parts[0].Form == event.FormDiff) == (a.Tool == toolcatalog.EditFile) && v.LeftOut == "" && !hides(a.Arguments) {
 		if content = s.diff(a.Tool, argumentsOf(a.Arguments)); content != nil {
 			parts = nil
 		}
@@ -103,7 +103,11 @@ func hides(raw string) bool {
 	if json.Unmarshal([]byte(raw), &args) != nil {
 		return true
 	}
-	return strings.ContainsFunc(args.Path+args.OldText+args.NewText+args.Content, func(r rune) bool {
+	all := args.Path + args.OldText + args.NewText + args.Content
+	for _, e := range args.Edits {
+		all += e.OldText + e.NewText
+	}
+	return strings.ContainsFunc(all, func(r rune) bool {
 		return r != '\n' && r != '\t' && r != '\r' && termtext.Hides(r)
 	})
 }

@@ -80,7 +80,7 @@ func (s *shown) end(ev event.ToolCallEnd) []acp.SessionUpdate {
 		return nil
 	}
 	opts := []acp.ToolCallUpdateOpt{acp.WithUpdateStatus(statusOf(ev))}
-	if ev.IsError || ev.ToolName != toolcatalog.WriteFile && ev.ToolName != toolcatalog.EditFile {
+	if ev.IsError || !toolcatalog.IsWriter(ev.ToolName) && ev.ToolName != toolcatalog.ApplyPatch {
 		opts = append(opts, acp.WithUpdateContent([]acp.ToolCallContent{block(fenced(termtext.Printable(ev.Result)))}))
 	}
 	return []acp.SessionUpdate{acp.UpdateToolCall(acp.ToolCallId(ev.ToolCallID), opts...)}
@@ -98,7 +98,9 @@ type arguments struct {
 	Path             string
 	Offset           int
 	OldText, NewText string
+	Edits            []struct{ OldText, NewText string }
 	Content          string
+	Input            string // a patch
 }
 
 func argumentsOf(raw string) arguments {
@@ -118,7 +120,11 @@ func rawOf(raw string) any {
 // locations are the files that a call is about.
 func (s *shown) locations(args arguments) []acp.ToolCallLocation {
 	if args.Path == "" {
-		return nil
+		var all []acp.ToolCallLocation
+		for _, path := range toolcatalog.PatchPaths(args.Input) {
+			all = append(all, acp.ToolCallLocation{Path: s.abs(path)})
+		}
+		return all
 	}
 	at := acp.ToolCallLocation{Path: s.abs(args.Path)}
 	if args.Offset > 0 {
@@ -138,8 +144,16 @@ func (s *shown) abs(path string) string {
 // diff is what an edit changes, as its tool is told; nil of other calls.
 func (s *shown) diff(tool string, args arguments) []acp.ToolCallContent {
 	switch {
+	case tool == toolcatalog.ApplyPatch && args.Input != "":
+		return []acp.ToolCallContent{block(strings.Replace(fenced(termtext.Printable(args.Input)), "\n", "diff\n", 1))}
 	case args.Path == "":
 		return nil
+	case tool == toolcatalog.EditFile && len(args.Edits) > 0:
+		var all []acp.ToolCallContent
+		for _, e := range args.Edits {
+			all = append(all, acp.ToolDiffContent(s.abs(args.Path), e.NewText, e.OldText))
+		}
+		return all
 	case tool == toolcatalog.EditFile:
 		return []acp.ToolCallContent{acp.ToolDiffContent(s.abs(args.Path), args.NewText, args.OldText)}
 	case tool == toolcatalog.WriteFile:

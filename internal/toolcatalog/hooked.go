@@ -89,6 +89,15 @@ func translate(args json.RawMessage, fields []hookField, names func(hookField) (
 	if json.Unmarshal(args, &in) != nil || in == nil {
 		return args
 	}
+	made, err := json.Marshal(translated(in, fields, names, value))
+	if err != nil {
+		return args
+	}
+	return made
+}
+
+// translated returns an object in the other form, with the objects of its lists.
+func translated(in map[string]any, fields []hookField, names func(hookField) (from, to string), value func(hookField, any) any) map[string]any {
 	out := make(map[string]any, len(in))
 	taken := map[string]bool{}
 	for _, f := range fields {
@@ -99,13 +108,17 @@ func translate(args json.RawMessage, fields []hookField, names func(hookField) (
 		}
 	}
 	for name, v := range in {
-		if _, ok := out[name]; !taken[name] && !ok {
-			out[name] = v
+		if _, ok := out[name]; taken[name] || ok {
+			continue
 		}
+		if list, ok := v.([]any); ok {
+			for i, item := range list {
+				if item, ok := item.(map[string]any); ok {
+					list[i] = translated(item, fields, names, value)
+				}
+			}
+		}
+		out[name] = v
 	}
-	made, err := json.Marshal(out)
-	if err != nil {
-		return args
-	}
-	return made
+	return out
 }

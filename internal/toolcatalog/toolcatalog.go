@@ -13,22 +13,23 @@ import (
 
 // The names of the tools that code outside of their own packages asks about.
 const (
-	ReadFile  = "read_file"
-	WriteFile = "write_file"
-	EditFile  = "edit_file"
-	ShellExec = "shell_exec"
-	Grep      = "grep"
-	Glob      = "glob"
-	ListDir   = "list_dir"
-	WebFetch  = "web_fetch"
-	WebSearch = "web_search"
-	Task      = "task"
-	Todo      = "todo"
-	Plan      = "plan"
-	PlanExit  = "plan_exit"
-	Remember  = "remember"
-	AskUser   = "ask_user"
-	Skill     = "skill"
+	ReadFile   = "read_file"
+	WriteFile  = "write_file"
+	EditFile   = "edit_file"
+	ApplyPatch = "apply_patch"
+	ShellExec  = "shell_exec"
+	Grep       = "grep"
+	Glob       = "glob"
+	ListDir    = "list_dir"
+	WebFetch   = "web_fetch"
+	WebSearch  = "web_search"
+	Task       = "task"
+	Todo       = "todo"
+	Plan       = "plan"
+	PlanExit   = "plan_exit"
+	Remember   = "remember"
+	AskUser    = "ask_user"
+	Skill      = "skill"
 )
 
 // Kind says what a call does, in the words of the Agent Client Protocol.
@@ -83,6 +84,10 @@ type Tool struct {
 	// before an agent file does.
 	Own bool
 
+	// RuledByWriters says that the rules of the tools in [Writers] hold for calls: the tool has none of
+	// its own, and its name in an agent file means those.
+	RuledByWriters bool
+
 	// Reserved says that rules may name the tool, which is there only where a setting offers it,
 	// or not yet.
 	Reserved bool
@@ -108,6 +113,9 @@ var All = []Tool{
 	{Name: EditFile, Group: "edit", Kind: KindEdit, Files: WritesFiles, Argument: "path", Default: "allow",
 		Elsewhere: "edit edittool multiedit replace replace_string_in_file",
 		Hooked:    Hooked{"Edit MultiEdit", "edit", "@path=file_path=path oldText=old_string=old_str newText=new_string=new_str replaceAll=replace_all"}},
+	{Name: ApplyPatch, Kind: KindEdit, Argument: "input", RuledByWriters: true,
+		Elsewhere: "patch applypatch",
+		Hooked:    Hooked{"apply_patch Write Edit MultiEdit", "apply_patch", "input=command=command"}},
 	{Name: ShellExec, Group: "shell", Kind: KindExecute, Argument: "command", Default: "ask",
 		Elsewhere: "bash powershell shell shelltool execute execute_bash run_shell_command runcommands runinterminal run_in_terminal",
 		Hooked:    Hooked{"Bash", "bash", "command *timeoutSeconds=timeout description"}},
@@ -159,10 +167,10 @@ func Names(keep func(Tool) bool) []string {
 
 // These lists of names are read only.
 var (
-	Rules     = Names(func(t Tool) bool { return !t.Own })                 // the tools that agent files name in rules
-	Own       = Names(func(t Tool) bool { return t.Own && !t.Reserved })   // the tools about the agent's own session
-	FileTools = Names(func(t Tool) bool { return t.Files != NoFiles })     // the tools that rules about files hold for
-	Writers   = Names(func(t Tool) bool { return t.Files == WritesFiles }) // the tools that change files
+	Rules     = Names(func(t Tool) bool { return !t.Own && !t.RuledByWriters }) // the tools that agent files name in rules
+	Own       = Names(func(t Tool) bool { return t.Own && !t.Reserved })        // the tools about the agent's own session
+	FileTools = Names(func(t Tool) bool { return t.Files != NoFiles })          // the tools that rules about files hold for
+	Writers   = Names(func(t Tool) bool { return t.Files == WritesFiles })      // the tools that change files
 )
 
 // Groups returns the words of all groups in order, each with its tools.

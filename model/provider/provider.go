@@ -38,36 +38,49 @@ type Row struct {
 	AnyOrder bool // takes messages in any order of roles; others may want that of a chat template
 	NoThinks bool // refuses messages with what the model has thought
 	OpenAI   bool // OpenAI's own models: they refuse max_tokens, and sampling beside reasoning
+	Patches  bool // has OpenAI's models among others, by their names: see [Patches]
 }
 
 // Rows are the providers, in the order in which one is chosen by its key.
 var Rows = []Row{
 	{Name: "anthropic", Form: Messages, Base: "https://api.anthropic.com", Prefix: "ANTHROPIC", Header: "X-Api-Key", Default: "claude-sonnet-5-5", AnyOrder: true},
-	{Name: "openai", Form: Chat, Base: "https://api.openai.com/v1", Prefix: "OPENAI", Default: "gpt-5.5", Keyless: true, AnyOrder: true, OpenAI: true},
+	{Name: "openai", Form: Chat, Base: "https://api.openai.com/v1", Prefix: "OPENAI", Default: "gpt-5.5", Keyless: true, AnyOrder: true, OpenAI: true, Patches: true},
 	{Name: "gemini", Form: Chat, Base: "https://generativelanguage.googleapis.com/v1beta/openai", Prefix: "GEMINI", Hosts: []string{"googleapis.com"}, AnyOrder: true},
 	{Name: "deepseek", Form: Chat, Base: "https://api.deepseek.com", Prefix: "DEEPSEEK", AnyOrder: true},
 	{Name: "mistral", Form: Chat, Base: "https://api.mistral.ai/v1", Prefix: "MISTRAL", NoThinks: true},
 	{Name: "xai", Form: Chat, Base: "https://api.x.ai/v1", Prefix: "XAI", AnyOrder: true},
-	{Name: "groq", Form: Chat, Base: "https://api.groq.com/openai/v1", Prefix: "GROQ", AnyOrder: true, NoThinks: true},
-	{Name: "openrouter", Form: Chat, Base: "https://openrouter.ai/api/v1", Prefix: "OPENROUTER", AnyOrder: true},
-	{Name: "together", Form: Chat, Base: "https://api.together.xyz/v1", Prefix: "TOGETHER"},
-	{Name: "fireworks", Form: Chat, Base: "https://api.fireworks.ai/inference/v1", Prefix: "FIREWORKS"},
+	{Name: "groq", Form: Chat, Base: "https://api.groq.com/openai/v1", Prefix: "GROQ", AnyOrder: true, NoThinks: true, Patches: true},
+	{Name: "openrouter", Form: Chat, Base: "https://openrouter.ai/api/v1", Prefix: "OPENROUTER", AnyOrder: true, Patches: true},
+	{Name: "together", Form: Chat, Base: "https://api.together.xyz/v1", Prefix: "TOGETHER", Patches: true},
+	{Name: "fireworks", Form: Chat, Base: "https://api.fireworks.ai/inference/v1", Prefix: "FIREWORKS", Patches: true},
 	{Name: "moonshot", Form: Chat, Base: "https://api.moonshot.ai/v1", Prefix: "MOONSHOT"},
 	{Name: "zai", Form: Chat, Base: "https://api.z.ai/api/paas/v4", Prefix: "ZAI"},
 	{Name: "qwen", Form: Chat, Base: "https://dashscope-intl.aliyuncs.com/compatible-mode/v1", Prefix: "DASHSCOPE"},
-	{Name: "azure", Form: Chat, Prefix: "AZURE_OPENAI", Header: "Api-Key", Hosts: []string{"openai.azure.com", "services.ai.azure.com"}, AnyOrder: true, OpenAI: true},
-	{Name: "github", Form: Chat, Base: "https://models.github.ai/inference", Prefix: "GITHUB_MODELS", Key: "GITHUB_TOKEN", Hosts: []string{"githubcopilot.com"}, AnyOrder: true},
-	{Name: "ollama", Form: Chat, Base: "http://localhost:11434/v1", Prefix: "OLLAMA", Keyless: true},
-	{Name: "lmstudio", Form: Chat, Base: "http://localhost:1234/v1", Prefix: "LMSTUDIO", Keyless: true},
-	{Name: "llamacpp", Form: Chat, Base: "http://localhost:8080/v1", Prefix: "LLAMACPP", Keyless: true},
-	{Name: "vllm", Form: Chat, Base: "http://localhost:8000/v1", Prefix: "VLLM", Keyless: true},
-	{Name: "litellm", Form: Chat, Base: "http://localhost:4000/v1", Prefix: "LITELLM", Keyless: true},
+	{Name: "azure", Form: Chat, Prefix: "AZURE_OPENAI", Header: "Api-Key", Hosts: []string{"openai.azure.com", "services.ai.azure.com"}, AnyOrder: true, OpenAI: true, Patches: true},
+	{Name: "github", Form: Chat, Base: "https://models.github.ai/inference", Prefix: "GITHUB_MODELS", Key: "GITHUB_TOKEN", Hosts: []string{"githubcopilot.com"}, AnyOrder: true, Patches: true},
+	{Name: "ollama", Form: Chat, Base: "http://localhost:11434/v1", Prefix: "OLLAMA", Keyless: true, Patches: true},
+	{Name: "lmstudio", Form: Chat, Base: "http://localhost:1234/v1", Prefix: "LMSTUDIO", Keyless: true, Patches: true},
+	{Name: "llamacpp", Form: Chat, Base: "http://localhost:8080/v1", Prefix: "LLAMACPP", Keyless: true, Patches: true},
+	{Name: "vllm", Form: Chat, Base: "http://localhost:8000/v1", Prefix: "VLLM", Keyless: true, Patches: true},
+	{Name: "litellm", Form: Chat, Base: "http://localhost:4000/v1", Prefix: "LITELLM", Keyless: true, Patches: true},
 }
 
 // ByResponses reports whether the provider wants the model to be asked by the Responses API: OpenAI does
 // for its models that reason. Chat Completions takes no effort beside tools from them, and
 // does not keep their thoughts (https://platform.openai.com/docs/guides/migrate-to-responses).
 func (r Row) ByResponses(model string) bool { return r.Name == "openai" && reasons.MatchString(model) }
+
+// Patches reports whether a model, which is named as [model.Model.Name] does, is trained to write
+// patches: OpenAI's are (https://github.com/openai/codex, codex-rs/core/src/model_family.rs gives
+// the tool apply_patch, or its text, to all of them).
+func Patches(name string) bool {
+	at, model, _ := strings.Cut(name, "/")
+	row, _ := Named(at)
+	return row.Patches && openAIs.MatchString(model)
+}
+
+// openAIs matches OpenAI's models, whatever path is before their names.
+var openAIs = regexp.MustCompile(`(^|/)(gpt-|o\d|codex)`)
 
 // reasons matches OpenAI's models that reason.
 var reasons = regexp.MustCompile(`^(gpt-([5-9]|\d\d)(\.|-|$)|o\d|codex)`)

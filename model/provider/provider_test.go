@@ -138,3 +138,16 @@ func TestByResponses(t *testing.T) {
 		t.Error("a server of one's own is asked by the Responses API")
 	}
 }
+
+func TestPatches(t *testing.T) {
+	for name, want := range map[string]bool{
+		"openai/gpt-5.5": true, "openai/o3": true, "openai/codex-mini-latest": true, "openai/text-embedding-3": false,
+		"openrouter/openai/gpt-5.5": true, "openrouter/anthropic/claude-sonnet-5": false, "github/openai/gpt-5": true, "azure/gpt-5": true,
+		"ollama/gpt-oss:20b": true, "ollama/llama4": false, "fireworks/accounts/fireworks/models/gpt-oss-120b": true,
+		"anthropic/claude-sonnet-5-5": false, "gemini/gemini-3-pro": false, "offline": false, "own/gpt-5": false, "": false,
+	} {
+		if got := provider.Patches(name); got != want {
+			t.Errorf("%q is offered apply_patch: %v, want %v", name, got, want)
+		}
+	}
+}

@@ -38,6 +38,7 @@ type sourced struct {
 // offer is what the model is offered of a set at a moment. It is immutable.
 type offer struct {
 	rulesets []*permission.Ruleset
+	trained  bool
 	specs    []tool.Spec // of all tools of the set
 	offered  []model.ToolSpec
 }
@@ -81,7 +82,7 @@ func (ts *ToolSet) now() (byName map[string]tool.Tool, names []string) {
 	s := &sourced{tools: tools, byName: maps.Clone(ts.byName), names: slices.Clone(ts.names)}
 	for _, t := range tools {
 		spec := t.Spec()
-		if s.byName[spec.Name] != nil || ts.allowed != nil && !slices.Contains(ts.allowed, RuledAs(spec)) {
+		if s.byName[spec.Name] != nil || ts.allowed != nil && !among(ts.allowed, spec) {
 			continue
 		}
 		s.byName[spec.Name] = t
@@ -105,18 +106,19 @@ func (ts *ToolSet) Names() []string {
 }
 
 // Offered describes the tools that the model may call: all available ones, unless rules deny
-// them with any arguments. The result is made anew only after a change, and the caller must
-// not change it.
-func (ts *ToolSet) Offered(rulesets []*permission.Ruleset) []model.ToolSpec {
+// them with any arguments. trained says that the model is trained for the tools of
+// [tool.Spec.Trained]. The result is made anew only after a change, and the caller must not
+// change it.
+func (ts *ToolSet) Offered(rulesets []*permission.Ruleset, trained bool) []model.ToolSpec {
 	byName, names := ts.now()
-	if last := ts.last.Load(); last != nil && slices.Equal(last.rulesets, rulesets) && last.holds(byName, names) {
+	if last := ts.last.Load(); last != nil && last.trained == trained && slices.Equal(last.rulesets, rulesets) && last.holds(byName, names) {
 		return last.offered
 	}
-	o := &offer{rulesets: rulesets}
+	o := &offer{rulesets: rulesets, trained: trained}
 	for _, name := range names {
 		spec := byName[name].Spec()
 		o.specs = append(o.specs, spec)
-		if !spec.Unavailable && !DeniesAll(rulesets, RuledAs(spec)) {
+		if !spec.Unavailable && barred(rulesets, spec) == "" && (!spec.Trained || trained || named(rulesets, name, permission.Allow)) {
 			o.offered = append(o.offered, model.ToolSpec{Name: spec.Name, Description: spec.Description, InputSchema: spec.InputSchema})
 		}
 	}
@@ -133,7 +135,7 @@ func (ts *ToolSet) Only(allowed []string) *ToolSet {
 	}
 	some := &ToolSet{byName: make(map[string]tool.Tool), source: ts.source, allowed: allowed}
 	for _, name := range ts.names {
-		if t := ts.byName[name]; slices.Contains(allowed, RuledAs(t.Spec())) {
+		if t := ts.byName[name]; among(allowed, t.Spec()) {
 			some.byName[name] = t
 			some.names = append(some.names, name)
 		}
@@ -164,7 +166,7 @@ func (ts *ToolSet) CheckAllowed(allowed []string) error {
 	var known []string
 	byName, names := ts.now()
 	for _, name := range names {
-		if RuledAs(byName[name].Spec()) == name {
+		if ruledAs(byName[name].Spec())[0] == name {
 			known = append(known, name)
 		}
 	}
@@ -173,7 +175,7 @@ func (ts *ToolSet) CheckAllowed(allowed []string) error {
 			continue
 		}
 		if t := byName[name]; t != nil {
-			return fmt.Errorf("%s comes with %s: name that one", name, t.Spec().Follows)
+			return fmt.Errorf("%s comes with %s: name that instead", name, strings.Join(ruledAs(t.Spec()), " and "))
 		}
 		return fmt.Errorf("there is no tool %q%s; the tools are: %s", termtext.CutBytes(name, termtext.MaxTitle), suggest.DidYouMean(name, known), strings.Join(known, ", "))
 	}
@@ -185,12 +187,62 @@ func (ts *ToolSet) Acts(rulesets []*permission.Ruleset) bool {
 	byName, names := ts.now()
 	return slices.ContainsFunc(names, func(name string) bool {
 		spec := byName[name].Spec()
-		return !spec.ReadOnly && !spec.Delegates && !spec.Notes && !spec.Unavailable && spec.Follows == "" && !DeniesAll(rulesets, spec.Name)
+		return !spec.ReadOnly && !spec.Delegates && !spec.Notes && !spec.Unavailable && spec.Follows == "" && barred(rulesets, spec) == ""
 	})
 }
 
-// RuledAs returns the name of the tool whose rules hold for calls of this one.
-func RuledAs(spec tool.Spec) string { return cmp.Or(spec.Follows, spec.Name) }
+// ruledAs returns the names of the tools whose rules hold for calls of this one.
+func ruledAs(spec tool.Spec) []string {
+	if len(spec.RuledBy) > 0 {
+		return spec.RuledBy
+	}
+	return []string{cmp.Or(spec.Follows, spec.Name)}
+}
+
+// among reports whether a tool is one of those that allowed names.
+func among(allowed []string, spec tool.Spec) bool {
+	return !slices.ContainsFunc(ruledAs(spec), func(name string) bool { return !slices.Contains(allowed, name) })
+}
+
+// barred returns the tool whose rules deny all calls of this one in one of the rulesets; empty
+// means there is none. A tool that has no rules of its own can be denied by its name all the same.
+func barred(rulesets []*permission.Ruleset, spec tool.Spec) string {
+	for _, name := range ruledAs(spec) {
+		if DeniesAll(rulesets, name) {
+			return name
+		}
+	}
+	if deniedByName(rulesets, spec) {
+		return spec.Name
+	}
+	return ""
+}
+
+func deniedByName(rulesets []*permission.Ruleset, spec tool.Spec) bool {
+	return len(spec.RuledBy) > 0 && slices.ContainsFunc(rulesets, func(r *permission.Ruleset) bool {
+		return r.DeniesAll(spec.Name) && named([]*permission.Ruleset{r}, spec.Name, permission.Deny)
+	})
+}
+
+// named reports whether a rule with this action names a tool, not only matches it.
+func named(rulesets []*permission.Ruleset, name string, action permission.Action) bool {
+	for _, set := range rulesets {
+		for r := range set.Rules() {
+			if r.Tool == name && r.Action == action {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Barred returns the tool whose rules deny all calls of this one; empty means there is none.
+func (l *Layers) Barred(spec tool.Spec) string {
+	if name := barred(slices.Concat(l.Policies, l.Agents), spec); name != "" || !deniedByName(l.All(), spec) {
+		return name
+	}
+	return spec.Name
+}
 
 // holds reports whether the tools of the set have not changed since the offer.
 func (o *offer) holds(byName map[string]tool.Tool, names []string) bool {

@@ -64,8 +64,8 @@ func (w Work) Add(ev event.ToolCallEnd) Work {
 	if ev.Untold {
 		w.Untold++
 	}
-	if ev.Change != nil {
-		w.change(*ev.Change)
+	for _, c := range ev.Changes {
+		w.change(c)
 	}
 	return w
 }
@@ -75,7 +75,7 @@ func (w *Work) change(c event.FileChange) {
 	switch {
 	case found:
 		files := slices.Clone(w.Files)
-		if c.After == files[at].Before { // parallel calls end in any order
+		if c.After == files[at].Before && c.Before != files[at].After { // parallel calls end in any order
 			files[at].Before = c.Before
 		} else {
 			files[at].After = c.After

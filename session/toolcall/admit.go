@@ -54,7 +54,7 @@ func (s *Calls) admit(ctx context.Context, c *Call, wait bool) {
 		return
 	}
 	// A tool that is denied whatever its arguments gets no better hint.
-	if name := gate.RuledAs(c.tool.Spec()); layers.DeniesAll(name) {
+	if name := layers.Barred(c.tool.Spec()); name != "" {
 		every := []permission.Value{{Tool: name, Text: name}}
 		decision := layers.Layers.Decide(every)
 		s.Audit.note(s.Audit.decision(c, every, decision, layers))

@@ -109,8 +109,8 @@ func (s *Calls) publishEnd(c *Call) {
 		DurationMs: time.Since(c.start).Milliseconds(),
 		Untold:     c.untold,
 	}
-	if change := c.res.Change; change != nil {
-		ev.Change = &event.FileChange{Path: change.Path, Before: change.Before, After: change.After}
+	for _, change := range c.res.Changes {
+		ev.Changes = append(ev.Changes, event.FileChange(change))
 	}
 	s.p.Counted()
 	s.log.PublishNoted(ev, func(r *record.Record) { r.Work = r.Work.Add(ev) })

@@ -36,7 +36,7 @@ var foreignTools = []struct{ names, can string }{
 	{"WebFetch", "fetch"}, {"WebSearch", "look up"}, {"Agent Task", "call agents"}, {"mcp__gh__get mcp__gh mcp__gh__*", "server tool"},
 	{"TodoWrite Skill AskUserQuestion ExitPlanMode SlashCommand ToolSearch LSP SendMessage TaskOutput TaskStop Monitor EnterWorktree CronCreate", ""},
 	// opencode
-	{"read", "read, notebook"}, {"edit", "create, change, cells"}, {"write", "create"}, {"patch apply_patch multiedit", "change, cells"},
+	{"read", "read, notebook"}, {"edit", "create, change, cells"}, {"write", "create"}, {"multiedit", "change, cells"}, {"patch apply_patch", "create, change, cells"},
 	{"bash", "run"}, {"list", "list"}, {"webfetch", "fetch"}, {"websearch", "look up"}, {"task", "call agents"}, {"todowrite todoread skill lsp question doom_loop external_directory", ""},
 	// Copilot and VS Code
 	{"execute execute/runInTerminal runCommands runInTerminal shell powershell", "run"}, {"execute/getTerminalOutput execute/runTests read/terminalLastCommand", ""},
@@ -50,7 +50,7 @@ var foreignTools = []struct{ names, can string }{
 	// Kiro
 	{"fs_read", "read, notebook, grep, list"}, {"fs_write", "create, change, cells"}, {"execute_bash", "run"}, {"@gh/get @gh", "server tool"}, {"thinking knowledge todo_list", ""},
 	// Factory
-	{"Create", "create"}, {"ApplyPatch", "change, cells"}, {"Execute", "run"}, {"FetchUrl", "fetch"}, {"read-only", "read, notebook, grep, glob, list"},
+	{"Create", "create"}, {"ApplyPatch", "create, change, cells"}, {"Execute", "run"}, {"FetchUrl", "fetch"}, {"read-only", "read, notebook, grep, glob, list"},
 	// Nobody's
 	{"Frobnicate Shell-Linter", ""},
 }

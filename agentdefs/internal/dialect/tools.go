@@ -39,7 +39,6 @@ var counterparts = func() map[string]Counterpart {
 	for _, row := range []struct{ ours, denied, only, theirs string }{
 		{"read_file", "", notebooks, "notebookread"},
 		{"edit_file", "", notebooks, "notebookedit editnotebook edit_notebook_file"},
-		{"edit_file", "write_file edit_file", "", "patch apply_patch applypatch"},
 		{"write_file edit_file", "", "", "editfiles fs_write"},
 		{"", "shell_exec", "", "bashoutput killshell killbash monitor"},
 		{"grep glob list_dir", "", "", "search codebase usages"},
@@ -63,8 +62,12 @@ var counterparts = func() map[string]Counterpart {
 		if tool.Own && tool.Reserved {
 			continue
 		}
+		means := sameTools(tool.Name)
+		if tool.RuledByWriters { // its own name says that the agent is to have it
+			means = Counterpart{Allow: append(slices.Clone(toolcatalog.Writers), tool.Name), Deny: toolcatalog.Writers}
+		}
 		for _, name := range append(tool.OtherNames(), tool.Name) {
-			m[name] = sameTools(tool.Name)
+			m[name] = means
 		}
 	}
 	return m

@@ -24,15 +24,61 @@ const (
 
 // editOf returns what a call of a file tool changes; nil means it is none, or too large.
 func editOf(tool, arguments string) []DiffLine {
-	var args struct{ OldText, NewText, Content string }
-	if tool != toolcatalog.EditFile && tool != toolcatalog.WriteFile || json.Unmarshal([]byte(arguments), &args) != nil {
+	type edit struct{ OldText, NewText string }
+	var args struct {
+		edit
+		Edits          []edit
+		Content, Input string
+	}
+	if json.Unmarshal([]byte(arguments), &args) != nil {
 		return nil
 	}
-	before, after := args.OldText, args.NewText
-	if tool == toolcatalog.WriteFile {
-		before, after = "", args.Content
+	switch tool {
+	case toolcatalog.WriteFile:
+		return difference("", args.Content)
+	case toolcatalog.ApplyPatch:
+		return patched(args.Input)
+	case toolcatalog.EditFile:
+		if len(args.Edits) == 0 {
+			return difference(args.OldText, args.NewText)
+		}
 	}
-	return difference(before, after)
+	var lines []DiffLine
+	for i, e := range args.Edits {
+		if i > 0 {
+			lines = append(lines, elsewhere("…"))
+		}
+		if lines = append(lines, difference(e.OldText, e.NewText)...); len(lines) > maxDiffLines {
+			return append(lines[:maxDiffLines], elsewhere("… more is not shown"))
+		}
+	}
+	return lines
+}
+
+func elsewhere(text string) DiffLine { return DiffLine{"at", []Piece{{Text: text}}} }
+
+// patched returns the lines of a patch.
+func patched(patch string) (lines []DiffLine) {
+	for line := range strings.Lines(patch) {
+		line = strings.TrimRight(line, "\r\n")
+		op, text := "at", line
+		if line != "" {
+			switch line[0] {
+			case '+':
+				op, text = "add", line[1:]
+			case '-':
+				op, text = "del", line[1:]
+			case ' ':
+				op, text = "same", line[1:]
+			}
+		}
+		if len(lines) == maxDiffLines {
+			return append(lines, elsewhere("… more is not shown"))
+		}
+		pieces, _ := visible(text, termtext.MaxCard)
+		lines = append(lines, DiffLine{op, pieces})
+	}
+	return lines
 }
 
 func difference(before, after string) []DiffLine {
@@ -47,11 +93,11 @@ func difference(before, after string) []DiffLine {
 	var lines []DiffLine
 	for i, hunk := range u.Hunks {
 		if i > 0 {
-			lines = append(lines, DiffLine{"at", []Piece{{Text: "…"}}})
+			lines = append(lines, elsewhere("…"))
 		}
 		for _, line := range hunk.Lines {
 			if len(lines) == maxDiffLines {
-				return append(lines, DiffLine{"at", []Piece{{Text: "… more is not shown"}}})
+				return append(lines, elsewhere("… more is not shown"))
 			}
 			op := "same"
 			switch line.Kind {

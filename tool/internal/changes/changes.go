@@ -109,6 +109,16 @@ func (t *Tracker) Edited(sessionID, agent, real, before, after string) {
 	t.wrote(sessionID, agent, real, after)
 }
 
+// Removed notes that a file is gone: nobody's change of it can be lost.
+func (t *Tracker) Removed(real string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.last, real)
+	for _, seen := range t.seen {
+		delete(seen, real)
+	}
+}
+
 func (t *Tracker) wrote(sessionID, agent, real, hash string) {
 	if t.last == nil {
 		t.last = make(map[string]write)

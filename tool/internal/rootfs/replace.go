@@ -34,10 +34,10 @@ func (f *Folder) Hash(real string) string {
 }
 
 // Replace puts content into the file real in one step: a reader sees the old content
-// or the new. An existing file keeps its mode, a new one gets 0666 less the umask.
-// If ctx ends before the step, the old content stays. One caller at a time may
+// or the new. An existing file keeps its mode, a new one gets mode, or 0666 less the umask
+// if that is 0. If ctx ends before the step, the old content stays. One caller at a time may
 // replace a file.
-func (f *Folder) Replace(ctx context.Context, real string, content []byte) (created bool, err error) {
+func (f *Folder) Replace(ctx context.Context, real string, content []byte, mode fs.FileMode) (created bool, err error) {
 	if ctx.Err() != nil {
 		return false, fmt.Errorf("%s: not written: %w", Show(real), context.Cause(ctx))
 	}
@@ -46,17 +46,13 @@ func (f *Folder) Replace(ctx context.Context, real string, content []byte) (crea
 		return false, PathError(real, err)
 	}
 	defer dir.Close()
-	var mode fs.FileMode // 0 means no such file yet
-	switch info, err := dir.Lstat(base); {
+	switch old, err := writable(dir, base, real); {
 	case errors.Is(err, fs.ErrNotExist):
+		created = true
 	case err != nil:
-		return false, PathError(real, err)
-	case CheckRegular(info) != nil:
-		return false, PathError(real, CheckRegular(info))
-	case info.Mode().Perm()&0o200 == 0:
-		return false, fmt.Errorf("%s is read-only (mode %04o): make it writable first", Show(real), info.Mode().Perm())
+		return false, err
 	default:
-		mode = info.Mode().Perm()
+		mode = old
 	}
 	temp := ".worker-" + rand.Text() + ".tmp"
 	if err := writeTemp(ctx, dir, temp, content, mode); err != nil {
@@ -69,7 +65,40 @@ func (f *Folder) Replace(ctx context.Context, real string, content []byte) (crea
 		}
 		return false, PathError(real, err)
 	}
-	return mode == 0, nil
+	return created, nil
+}
+
+// writable returns the mode of the file base in dir, whose path is real. An error says why the
+// file may not be replaced or removed.
+func writable(dir *os.Root, base, real string) (fs.FileMode, error) {
+	info, err := dir.Lstat(base)
+	if err == nil {
+		err = CheckRegular(info)
+	}
+	if err != nil {
+		return 0, PathError(real, err)
+	}
+	mode := info.Mode().Perm()
+	if mode&0o200 == 0 {
+		return 0, fmt.Errorf("%s is read-only (mode %04o): make it writable first", Show(real), mode)
+	}
+	return mode, nil
+}
+
+// Remove removes the file real. One caller at a time may change a file.
+func (f *Folder) Remove(real string) error {
+	dir, base, err := f.openIn(real, false)
+	if err != nil {
+		return PathError(real, err)
+	}
+	defer dir.Close()
+	if _, err = writable(dir, base, real); err != nil {
+		return err
+	}
+	if err = dir.Remove(base); err != nil {
+		return PathError(real, err)
+	}
+	return nil
 }
 
 // writeTemp creates the file temp with content on disk. If it fails or ctx ends, no

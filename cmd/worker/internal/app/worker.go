@@ -16,6 +16,7 @@ import (
 	"github.com/agentworker/worker/internal/workspace"
 	"github.com/agentworker/worker/internal/worktree"
 	"github.com/agentworker/worker/model/price"
+	"github.com/agentworker/worker/model/provider"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/policy"
 	"github.com/agentworker/worker/sandbox"
@@ -178,6 +179,7 @@ func (a *Worker) openSessions(ctx context.Context, above *policy.Store, who atte
 		Window: func(name string) int64 {
 			return cmp.Or(a.prices.Window(name), int64(p.Settings.ContextWindow))
 		},
+		Trained:   provider.Patches,
 		TakesOver: who.stays,
 		Retention: p.Settings.Retained(),
 		Limits: session.Limits{
