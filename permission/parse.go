@@ -3,6 +3,7 @@ package permission
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/agentworker/worker/permission/glob"
@@ -177,7 +178,7 @@ func ParseJSON(data []byte, file string, opts *ParseOptions) (*Ruleset, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := (jsonParser{p, data}).rulesOf(root); err != nil {
+	if err := newJSONParser(p, data).rulesOf(root); err != nil {
 		return nil, err
 	}
 	return NewRuleset(p.rules...)
@@ -254,17 +255,25 @@ func (p *parser) parseJSON(data []byte) (*hujson.Value, error) {
 // jsonParser reads rules from the tree of data.
 type jsonParser struct {
 	*parser
-	data []byte
+	lines []int // where each line begins
+}
+
+func newJSONParser(p *parser, data []byte) jsonParser {
+	j := jsonParser{parser: p, lines: []int{0}}
+	for i, c := range bytes.TrimPrefix(data, []byte("\uFEFF")) {
+		if c == '\n' {
+			j.lines = append(j.lines, i+1)
+		}
+	}
+	return j
 }
 
 func (j jsonParser) at(v *hujson.Value) Source {
-	data := bytes.TrimPrefix(j.data, []byte("\uFEFF"))
-	before := data[:min(v.StartOffset, len(data))]
-	return Source{
-		File:   j.file,
-		Line:   1 + bytes.Count(before, []byte("\n")) + j.line,
-		Column: len(before) - bytes.LastIndexByte(before, '\n'),
+	line, found := slices.BinarySearch(j.lines, v.StartOffset)
+	if !found {
+		line--
 	}
+	return Source{File: j.file, Line: 1 + line + j.line, Column: 1 + v.StartOffset - j.lines[line]}
 }
 
 // pairs calls yield for each name and value of an object or a list of pairs.

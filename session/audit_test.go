@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
@@ -32,6 +33,8 @@ func TestAudit(t *testing.T) {
 	m := turns{calls(
 		call("1", "touch", "free"), call("2", "touch", "never"), call("3", "touch", "perhaps"),
 		model.ToolCall{ID: "4", Name: "touch", Arguments: `{}`},
+		model.ToolCall{ID: "5", Name: "nosuch", Arguments: `{}`}, model.ToolCall{ID: "6", Name: "touch", Arguments: `not JSON`},
+		model.ToolCall{ID: "7", Name: "mcp__gone__tool", Arguments: `{"x":1}`}, model.ToolCall{ID: "8", Name: strings.Repeat("x", 5000), Arguments: `{}`},
 	), say("ok")}
 	var log *audit.Log
 	e := newEnv(t, m, func(o *session.Options) {
@@ -63,6 +66,10 @@ func TestAudit(t *testing.T) {
 		"decision|1|touch|touch free|allow|static|rules:1||allowed||",
 		"decision|2|touch|touch never|deny|static|rules:1||denied||",
 		"decision|4|touch||deny|default|||denied||",
+		"decision|5|nosuch||deny|default|||denied||",
+		"decision|6|touch||deny|default|||denied||",
+		"decision|7|mcp__gone__tool||deny|default|||denied||",
+		"decision|8|" + termtext.CutBytes(strings.Repeat("x", 5000), 300) + "||deny|default|||denied||",
 		"session_end||||||||completed||",
 		"session_start||||||||||",
 	}

@@ -59,6 +59,10 @@ type Options struct {
 	// 0 means [taskt.Limits.OpenCalls]. More are answered "busy".
 	MaxCalls int
 
+	// MaxStreams bounds the streams of events, of the page and of MCP that a token may hold open
+	// at once; 0 means [DefaultMaxStreams].
+	MaxStreams int
+
 	// Heartbeat is the time between comments on a stream where nothing
 	// happens; 0 means 15 s.
 	Heartbeat time.Duration

@@ -112,6 +112,12 @@ func (s *Server) scoped(to route) http.HandlerFunc {
 			fail(w, err, s.opts.Logger)
 			return
 		}
+		end, err := s.streams.begin(r.Method, to.path, identity)
+		if err != nil {
+			fail(w, err, s.opts.Logger)
+			return
+		}
+		defer end()
 		if err := to.handler(w, r); err != nil {
 			fail(w, err, s.opts.Logger)
 		}

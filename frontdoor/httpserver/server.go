@@ -45,6 +45,7 @@ type Server struct {
 	http     *http.Server
 	cancel   context.CancelFunc // ends all requests
 	done     chan struct{}      // closed when everything has ended
+	streams  streams            // that are open
 	err      error              // of the end; read after done
 }
 
@@ -56,8 +57,9 @@ func Start(ctx context.Context, addr string, opts Options) (*Server, error) {
 		return nil, errors.New("starting the HTTP server: the token is empty")
 	}
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
+	opts.MaxStreams = cmp.Or(opts.MaxStreams, DefaultMaxStreams)
 	opts.Heartbeat = cmp.Or(opts.Heartbeat, 15*time.Second)
-	s := &Server{opts: &opts, done: make(chan struct{})}
+	s := &Server{opts: &opts, done: make(chan struct{}), streams: streams{most: opts.MaxStreams}}
 	var err error
 	if s.listener, err = listen(addr); err != nil {
 		return nil, fmt.Errorf("starting the HTTP server: %w", err)

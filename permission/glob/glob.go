@@ -30,6 +30,9 @@ func (e *Error) Error() string {
 // Compile compiles a pattern. The error is an [*Error]. A pattern without a
 // certain meaning in the dialect is refused, never matched otherwise.
 func Compile(pattern string) (*Glob, error) {
+	if m := simple(pattern); m != nil {
+		return &Glob{pattern: pattern, match: m}, nil
+	}
 	seq, negated, err := parseGlob(pattern)
 	if err == nil {
 		err = checkNegations(seq, pattern)
@@ -38,6 +41,19 @@ func Compile(pattern string) (*Glob, error) {
 		return nil, err
 	}
 	return &Glob{pattern: pattern, negated: negated, match: compile(seq)}, nil
+}
+
+// simple returns what matches a pattern of plain text, and at most a star at its end: most are,
+// and files have thousands. nil means that it is another one.
+func simple(pattern string) matcher {
+	text, star := strings.CutSuffix(pattern, "*")
+	switch {
+	case text == "" || len(pattern) > maxPattern || strings.Trim(text, plainBytes) != "":
+		return nil
+	case star:
+		return prefix(text)
+	}
+	return literal(text)
 }
 
 // Match reports whether all of s matches. The empty string matches

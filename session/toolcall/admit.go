@@ -31,7 +31,7 @@ func (s *Calls) admit(ctx context.Context, c *Call, wait bool) {
 		return
 	}
 	if c.tool = s.Tools.Get(c.Name); c.tool == nil {
-		c.End(Result{Result: tool.Errorf("there is no tool %q; the tools are: %s", c.Name, strings.Join(s.Tools.Names(), ", "))})
+		c.End(s.Audit.wrong(c, "there is no tool %q; the tools are: %s", c.Name, strings.Join(s.Tools.Names(), ", ")))
 		return
 	}
 	args := json.RawMessage(c.Arguments)
@@ -41,10 +41,10 @@ func (s *Calls) admit(ctx context.Context, c *Call, wait bool) {
 			if c.CutAt > 1 {
 				limit = fmt.Sprintf("limit of %d tokens", c.CutAt)
 			}
-			c.End(Result{Result: tool.Errorf("your call of %s was cut off at the output %s, and was not run: make it smaller, such as in several calls", c.Name, limit)})
+			c.End(s.Audit.wrong(c, "your call of %s was cut off at the output %s, and was not run: make it smaller, such as in several calls", c.Name, limit))
 			return
 		} else if err != nil {
-			c.End(Result{Result: tool.Errorf("the arguments of %s are not a JSON object: %s", c.Name, errtext.Of(err))})
+			c.End(s.Audit.wrong(c, "the arguments of %s are not a JSON object: %s", c.Name, errtext.Of(err)))
 			return
 		}
 	}
@@ -69,9 +69,7 @@ func (s *Calls) admit(ctx context.Context, c *Call, wait bool) {
 		values, err = c.Prepared.Values()
 	}
 	if err != nil {
-		res := s.Audit.refuseUndecided(c, "%s is refused: %s", c.Name, errtext.Of(err))
-		res.Refused = false // the arguments are wrong: no rule has denied them
-		c.End(res)
+		c.End(s.Audit.wrong(c, "%s is refused: %s", c.Name, errtext.Of(err)))
 		return
 	}
 	action := layers.Decide(values).Action

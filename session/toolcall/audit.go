@@ -48,7 +48,7 @@ func (s *Audit) decision(c *Call, values []permission.Value, d permission.Decisi
 		return audit.Record{}
 	}
 	r := s.sessionRecord()
-	r.ToolCallID, r.Tool = c.ID, c.Name
+	r.ToolCallID, r.Tool = termtext.CutBytes(c.ID, maxName), termtext.CutBytes(c.Name, maxName) // a model may make them up
 	if rules != nil {
 		r.Under = &rules.Policy
 	}
@@ -74,6 +74,16 @@ func (s *Audit) answered(a *approval.Approval) {
 	r.ToolCallID, r.Tool, r.Question = a.ToolCallID, a.Tool, a.Question.Title
 	s.note(r.Answered(a.Outcome, a.AnsweredBy))
 }
+
+// wrong is refuseUndecided for a call that is wrong itself: no rule has denied it.
+func (s *Audit) wrong(c *Call, format string, args ...any) Result {
+	res := s.refuseUndecided(c, format, args...)
+	res.Refused = false
+	return res
+}
+
+// maxName bounds the names of a call in records, in bytes.
+const maxName = 300
 
 // maxClient bounds the name of a client in records, in characters.
 const maxClient = 200

@@ -70,6 +70,7 @@ var kinds = map[string]kind{
 	"shutting_down":          {"The worker is ending", "Try again when it has started again."},
 	"too_large":              {"The body is too large", "Put the text into a file of the workspace, and name that."},
 	"too_many_attempts":      {"Too many wrong tokens came from this address", "Wait as long as the header Retry-After says, in seconds. A right token counts at once."},
+	"too_many_streams":       {"The token holds as many streams as it may", "Close one. The stream of a root session has all that is below it."},
 	"unauthorized":           {"The token is missing or wrong", "Send the header 'Authorization: Bearer TOKEN'."},
 	"unknown_agent":          {"There is no such agent", "GET /v1/agents has those that can be called."},
 	"unsupported_media_type": {"The body is of another type than this address takes", "Send JSON, with the header 'Content-Type: application/json'."},

@@ -16,6 +16,7 @@ type limits struct {
 	MaxChildren  int // that run at once
 	MaxPerParent int // likewise
 	MaxToolCalls int // of one step that run at once, except those of task
+	MaxStreams   int // that a token holds open at once
 	Takeovers    int // of a subagent whose process was killed
 }
 
@@ -35,6 +36,7 @@ func (l *limits) all() []limit {
 		{"max-children", &l.MaxChildren, 10, 1, 10_000, "how many subagents run at once, at each depth, 1 to 10,000"},
 		{"max-per-parent", &l.MaxPerParent, 5, 1, 10_000, "how many subagents of one parent run at once, 1 to 10,000"},
 		{"max-tool-calls", &l.MaxToolCalls, 16, 1, 1_000, "how many other tool calls of one step run at once, 1 to 1,000"},
+		{"max-streams", &l.MaxStreams, 1_000, 1, 100_000, "how many streams over HTTP a token may hold open at once, 1 to 100,000"},
 		{"takeovers", &l.Takeovers, 1, 0, 10, "how often a worker goes on with a subagent in the background whose worker was killed, 0 to 10; 0: never"},
 	}
 }
