@@ -94,9 +94,11 @@ func (l *Layers) decideAll(values []Value, each func(v *Value, d Decision)) Deci
 	worst := Decision{}
 	for i := range values {
 		v := &values[i]
-		if v.script != "" {
+		if v.script != nil {
 			w := *v
-			w.Text = v.matched
+			if w.Text = v.matched; l.Decide(v.script.reads).Action == Deny {
+				w = Value{Tool: v.Tool, Text: "*", Certainty: Unknown} // it is not looked at
+			}
 			v = &w
 		}
 		v = v.normalised()

@@ -33,7 +33,11 @@ func (l *Layers) Explain(values []Value) Explanation {
 	e := Explanation{Values: make([]ValueExplanation, 0, len(values))}
 	e.Decision = l.decideAll(values, func(v *Value, d Decision) {
 		d.Value = values[len(e.Values)]
-		e.Values = append(e.Values, ValueExplanation{Value: d.Value, Decision: d, Matches: l.matches(v, d.Rule)})
+		explained := ValueExplanation{Value: d.Value, Decision: d}
+		if d.Value.script == nil { // else the rules that match tell what the script holds
+			explained.Matches = l.matches(v, d.Rule)
+		}
+		e.Values = append(e.Values, explained)
 	})
 	return e
 }

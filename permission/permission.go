@@ -97,15 +97,31 @@ type Value struct {
 	// Why says why a value is unknown, and how it could be written instead.
 	Why string
 
-	// script is the file that the value was found in; "" means that it stood in the line itself.
+	// script is the file that the value was found in; nil means that it stood in the line itself.
 	// For a value of a script, patterns match the text of matched.
-	script, matched string
+	script  *script
+	matched string
 }
 
-// InScript returns the value for what a script file holds. The same patterns match it.
-// Text names the file, so that nothing which shows the value quotes the file.
-func (v Value) InScript(path string) Value {
-	v.script, v.matched = path, v.Text
+// script is a file whose commands are values of a call.
+type script struct {
+	reads []Value // what reading it is to the rules
+}
+
+// InScript returns the values for what a script file holds. The same patterns match them, unless
+// the rules deny reads, the values of reading the file: then nothing of it is looked at. Text
+// names the file, so that nothing which shows a value quotes the file.
+func InScript(path string, reads, values []Value) []Value {
+	of := &script{reads}
+	out := make([]Value, len(values))
+	for i, v := range values {
+		out[i] = v.inScript(of, path)
+	}
+	return out
+}
+
+func (v Value) inScript(of *script, path string) Value {
+	v.script, v.matched = of, v.Text
 	v.Text, v.Written, v.Always, v.With, v.Why = "a command of the script "+path, "", "", "", ""
 	return v
 }

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/permission"
 
 	"github.com/agentworker/worker/permission/internal/program"
@@ -136,12 +137,17 @@ func (a *analysis) scriptFile(st *state, p *program.Program, v argv, path string
 		a.unknown(v.line(), "the script cannot be read beforehand: run one of the workspace, by a call of its own")
 		return
 	}
+	reads, err := a.ws.PathValues(toolcatalog.ReadFile, path)
+	if err != nil {
+		a.unknown(v.line(), "the script cannot be read beforehand: "+err.Error())
+		return
+	}
 	mark := len(a.values)
 	a.elsewhere(data, p.Is(program.Posix))
-	for i := mark; i < len(a.values); i++ {
-		delete(a.seen, a.values[i])
-		a.values[i] = a.values[i].InScript(path)
+	for _, found := range a.values[mark:] {
+		delete(a.seen, found)
 	}
+	copy(a.values[mark:], permission.InScript(path, reads, a.values[mark:]))
 }
 
 // fileBelow returns what a small regular file below dir holds. It is "" for any other,
