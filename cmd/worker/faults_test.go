@@ -53,13 +53,13 @@ func TestFaults(t *testing.T) {
 	if err := os.MkdirAll(agents, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for name, model := range map[string]string{"messages": "anthropic/claude-haiku-5-5", "chat": "openai/gpt-5.5"} {
+	for name, model := range map[string]string{"messages": "anthropic/claude-haiku-5-5", "chat": "openai/gpt-5.5", "responses": "corp/m"} {
 		file := "---\ndescription: Runs.\nmodel: " + model + "\n---\nRun it.\n"
 		if err := os.WriteFile(filepath.Join(agents, name+".md"), []byte(file), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	p := startServing(t, dir, front.URL, "--allow", "shell_exec:*", "--model-timeout", "2s", "--model-retries", "20", "--max-children", "24")
+	p := startServing(t, dir, front.URL, "--allow", "shell_exec:*", "--providers", fmt.Sprintf(`{"corp": {"type": "responses", "baseUrl": "%s/v1"}}`, front.URL), "--model-timeout", "2s", "--model-retries", "20", "--max-children", "24")
 	p.listens()
 	var drained sync.WaitGroup
 	drained.Go(func() {
@@ -72,7 +72,7 @@ func TestFaults(t *testing.T) {
 	for range 16 {
 		calling.Go(func() {
 			for i := range next {
-				agent := []string{"messages", "chat"}[i%2]
+				agent := []string{"messages", "chat", "responses"}[i%3]
 				said := p.post("/v1/tasks", fmt.Sprintf(`{"description":"d","prompt":"Task %d.","agentType":%q}`, i, agent))
 				var got struct{ Status, Text string }
 				if err := json.Unmarshal([]byte(said), &got); err != nil || got.Status != "completed" || got.Text != fmt.Sprintf("The answer of task %d is whole.", i) {

@@ -5,9 +5,9 @@
 // [Options], whatever ANTHROPIC_… variables are set. Redirects are not
 // followed, since the key would go along.
 //
-// The system prompt, the tools and the last message are marked as prompt cache
-// breakpoints, so that the next call of a conversation reads from the cache
-// what this one has sent
+// The system prompt, the tools and the last two messages of the user are marked as prompt cache
+// breakpoints. The next call of a conversation reads from the cache what this
+// one has sent
 // (https://platform.claude.com/docs/en/build-with-claude/prompt-caching).
 //
 // Temperature and top_p are not sent to models that refuse them, Claude Opus 4.7
@@ -22,6 +22,7 @@ import (
 	"encoding/json"
 	"iter"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -62,6 +63,7 @@ var _ model.Model = (*Model)(nil)
 type Model struct {
 	name     string // there
 	provider string
+	unsigned bool // its server wants reasoning back that it has not signed
 	at       endpoint.Endpoint
 	retries  endpoint.Retries
 	messages anthropic.MessageService
@@ -82,6 +84,7 @@ func New(name string, opts *Options) *Model {
 		row, _ := provider.Named("anthropic")
 		m.at.Base = row.Base
 	}
+	m.unsigned = ownReasoning(m.at.Base)
 	// The SDK adds v1/messages.
 	m.at.Base = strings.TrimSuffix(strings.TrimRight(m.at.Base, "/"), "/v1")
 	m.retries = endpoint.NewRetries(o.MaxRetries, o.MaxRetryWait)
@@ -98,6 +101,14 @@ func New(name string, opts *Options) *Model {
 	}
 	m.messages = anthropic.NewMessageService(requestOptions...)
 	return m
+}
+
+// ownReasoning reports whether a server is another one than Anthropic's, which refuses reasoning without
+// a signature. DeepSeek and Kimi sign none, and refuse a request that lacks what they have thought:
+// https://github.com/NousResearch/hermes-agent/pull/17510
+func ownReasoning(base string) bool {
+	at, err := url.Parse(base)
+	return err == nil && at.Hostname() != "api.anthropic.com"
 }
 
 // Name implements [model.Model]: the provider and the model's name there.

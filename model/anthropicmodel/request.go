@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/anthropics/anthropic-sdk-go"
@@ -35,8 +36,9 @@ func (m *Model) params(req *model.Request) (anthropic.MessageNewParams, error) {
 			params.ToolChoice.OfNone = &anthropic.ToolChoiceNoneParam{}
 		}
 	}
+	unsigned := m.unsigned && !signed(req.Messages)
 	for _, msg := range req.Messages {
-		blocks := content(msg)
+		blocks := content(msg, unsigned)
 		if len(blocks) == 0 || msg.Role == model.Assistant && blank(msg.Text) && len(msg.ToolCalls) == 0 {
 			continue // the API refuses empty messages, and ones of reasoning alone
 		}
@@ -46,15 +48,27 @@ func (m *Model) params(req *model.Request) (anthropic.MessageNewParams, error) {
 		}
 		params.Messages = append(params.Messages, anthropic.MessageParam{Role: role, Content: blocks})
 	}
-	n := len(params.Messages)
-	if n == 0 {
+	if len(params.Messages) == 0 {
 		return params, errors.New("the request has no message with any content")
 	}
-	last := params.Messages[n-1].Content
-	if control := last[len(last)-1].GetCacheControl(); control != nil {
-		*control = anthropic.NewCacheControlEphemeralParam()
-	}
+	markTurns(params.Messages)
 	return params, nil
+}
+
+// markTurns marks the ends of the user's last two messages as cache breakpoints. The earlier one is
+// where the request before ended. The API looks back over 20 blocks from a breakpoint, and a step may
+// have more.
+func markTurns(messages []anthropic.MessageParam) {
+	marked := 0
+	for _, msg := range slices.Backward(messages) {
+		if msg.Role != anthropic.MessageParamRoleUser || marked == 2 {
+			continue
+		}
+		if control := msg.Content[len(msg.Content)-1].GetCacheControl(); control != nil {
+			*control = anthropic.NewCacheControlEphemeralParam()
+			marked++
+		}
+	}
 }
 
 // toolParam hands the schema over unchanged: a model writes the properties in its
@@ -74,9 +88,17 @@ func toolParam(spec model.ToolSpec) (*anthropic.ToolParam, error) {
 	return tool, nil
 }
 
+// signed reports whether the server that has answered signs its reasoning.
+func signed(messages []model.Message) bool {
+	return slices.ContainsFunc(messages, func(m model.Message) bool {
+		return slices.ContainsFunc(m.Reasoning, func(r model.Reasoning) bool { return r.Signature != "" || r.Redacted != "" })
+	})
+}
+
 // content returns the blocks of a message, in the order that the API demands:
-// tool results before text, reasoning before all else.
-func content(msg model.Message) []anthropic.ContentBlockParamUnion {
+// tool results before text, reasoning before all else. Reasoning without a signature goes to servers
+// that sign none.
+func content(msg model.Message, unsigned bool) []anthropic.ContentBlockParamUnion {
 	var blocks []anthropic.ContentBlockParamUnion
 	for _, r := range msg.Reasoning {
 		switch {
@@ -84,6 +106,8 @@ func content(msg model.Message) []anthropic.ContentBlockParamUnion {
 			blocks = append(blocks, anthropic.NewRedactedThinkingBlock(r.Redacted))
 		case r.Signature != "" && (r.Text != "" || !strings.HasPrefix(r.Signature, `{"`)): // else it is not the API's, which would refuse it
 			blocks = append(blocks, anthropic.NewThinkingBlock(r.Signature, r.Text))
+		case r.Signature == "" && r.Text != "" && unsigned:
+			blocks = append(blocks, anthropic.NewThinkingBlock("", r.Text))
 		}
 	}
 	for _, result := range msg.ToolResults {

@@ -3,7 +3,10 @@ package anthropicmodel_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"reflect"
 	"strings"
 	"testing"
@@ -124,7 +127,7 @@ var requests = []struct {
 					{"type": "tool_result", "tool_use_id": "toolu_1", "content": [{"type": "text", "text": "one"}]},
 					{"type": "tool_result", "tool_use_id": "functions_a_2", "is_error": true, "content": [{"type": "text", "text": "bad arguments"}]},
 					{"type": "tool_result", "tool_use_id": "toolu_3"},
-					{"type": "text", "text": "And be quick."}
+					{"type": "text", "text": "And be quick.", "cache_control": {"type": "ephemeral"}}
 				]},
 				{"role": "user", "content": [{"type": "text", "text": "Well?", "cache_control": {"type": "ephemeral"}}]}
 			]
@@ -136,13 +139,47 @@ var requests = []struct {
 	}}, `{
 			"model": "claude-test", "max_tokens": 8192, "stream": true,
 			"messages": [
-				{"role": "user", "content": [{"type": "text", "text": "hello"}]},
+				{"role": "user", "content": [{"type": "text", "text": "hello", "cache_control": {"type": "ephemeral"}}]},
 				{"role": "assistant", "content": [{"type": "tool_use", "id": "toolu_1", "name": "a", "input": {}}]},
 				{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "cache_control": {"type": "ephemeral"},
 					"content": [{"type": "text", "text": "one"}]}]}
 			]
 		}`},
 }
+
+// TestUnsignedReasoning: a server that signs no reasoning gets it back, and Anthropic's does not. Nor does
+// a gateway before that.
+func TestUnsignedReasoning(t *testing.T) {
+	unsigned, signed := model.Reasoning{Text: "Hm."}, model.Reasoning{Text: "So.", Signature: "c2ln"}
+	for _, tt := range []struct {
+		base     string
+		thoughts []model.Reasoning
+		want     string // what the request has of them
+	}{
+		{"https://api.deepseek.com/anthropic", []model.Reasoning{unsigned}, `[{"signature":"","thinking":"Hm.","type":"thinking"},`},
+		{"https://api.anthropic.com", []model.Reasoning{unsigned}, `[`},
+		{"https://gateway.example.com/anthropic", []model.Reasoning{signed, unsigned}, `[{"signature":"c2ln","thinking":"So.","type":"thinking"},`},
+	} {
+		var body []byte
+		client := &http.Client{Transport: transport(func(req *http.Request) (*http.Response, error) {
+			body, _ = io.ReadAll(req.Body)
+			return nil, errors.New("no network")
+		})}
+		m := anthropicmodel.New("claude-test", &anthropicmodel.Options{BaseURL: tt.base, HTTPClient: client, MaxRetries: new(int)})
+		_, _ = modeltest.Collect(m.Stream(t.Context(), &model.Request{Messages: []model.Message{
+			user("hello"),
+			{Role: model.Assistant, Reasoning: tt.thoughts, ToolCalls: []model.ToolCall{{ID: "toolu_1", Name: "a", Arguments: `{}`}}},
+			{Role: model.User, ToolResults: []model.ToolResult{{ToolCallID: "toolu_1", Text: "one"}}},
+		}}))
+		if want := `"content":` + tt.want + `{"id":"toolu_1"`; !strings.Contains(string(body), want) {
+			t.Errorf("%s: got %s, want %s", tt.base, body, want)
+		}
+	}
+}
+
+type transport func(*http.Request) (*http.Response, error)
+
+func (t transport) RoundTrip(req *http.Request) (*http.Response, error) { return t(req) }
 
 func TestImpossibleRequests(t *testing.T) {
 	modeltest.Impossible(t, over(&modeltest.Exchange{}), map[string]*model.Request{

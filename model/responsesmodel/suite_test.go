@@ -43,3 +43,6 @@ func client(c modeltest.Client) model.Model {
 func TestForms(t *testing.T) { modeltest.Forms(t, "responses", client) }
 
 func TestAdapter(t *testing.T) { modeltest.Adapter(t, client) }
+
+// TestStablePrefix: a provider's cache of a request holds for the next one.
+func TestStablePrefix(t *testing.T) { modeltest.StablePrefix(t, "input", on) }

@@ -177,7 +177,7 @@ func (a *Worker) openSessions(ctx context.Context, above *policy.Store, who atte
 		Prices:      a.prices,
 		EndNotes:    control.EndNotes,
 		Window: func(name string) int64 {
-			return cmp.Or(a.prices.Window(name), int64(p.Settings.ContextWindow))
+			return p.Settings.ContextWindow.Of(a.prices.Window(name))
 		},
 		Trained:   provider.Patches,
 		TakesOver: who.stays,

@@ -80,9 +80,7 @@ type Settings struct {
 	ToolTimeout  time.Duration
 	Prices       string // the file of the prices of models; empty means the built-in ones
 
-	// ContextWindow is the context window, in tokens, of models whose window is not known.
-	// 0 means their conversations are not compacted.
-	ContextWindow int
+	ContextWindow ContextWindow
 
 	// ApprovalTimeout is how long a call waits for approval. 0 means the default
 	// where somebody may answer, and no waiting where nobody is.
@@ -161,7 +159,7 @@ func (s *Settings) Register(command *pflag.FlagSet) {
 	flags.DurationVar(&s.ModelTotal, "model-total", 30*time.Minute, "how long one model call may take, its tries and the waits between them included, 1s to 24h")
 	flags.DurationVar(&s.ToolTimeout, "tool-timeout", 30*time.Second, "how long one call of a tool may take that has no time limit of its own, 1s to 1h")
 	flags.Var(file(&s.Prices), "prices", "a file with the prices of models, in the form of https://models.dev/api.json (default: built-in ones)")
-	flags.IntVar(&s.ContextWindow, "context-window", 128_000, "tokens of the context window of models for which neither --prices nor the built-in table has one, 0 or 1,000 to 100,000,000; near its end a conversation is compacted; 0: it is not")
+	s.ContextWindow.register(flags)
 	flags.DurationVar(&s.MaxPause, "max-pause", 30*time.Minute, "how long agents wait for a provider that says when to ask again, 1s to 24h")
 	s.registerProviders(flags)
 
@@ -233,7 +231,7 @@ func (s *Settings) Load(getenv func(string) string) error {
 			return fmt.Errorf("agent-effort: %s: the effort %q is none of %s", agent, effort, strings.Join(model.Efforts, ", "))
 		}
 	}
-	for _, check := range []func() error{func() error { return s.ModelAliases.check(s.HasProvider) }, s.checkAgentKeys, s.checkProviders, s.checkAccess, s.retentionFlags.check, s.MCP.check, s.limits.check, func() error { return s.searchSettings.check(getenv) }} {
+	for _, check := range []func() error{func() error { return s.ModelAliases.check(s.HasProvider) }, s.checkAgentKeys, s.checkProviders, s.checkAccess, s.retentionFlags.check, s.MCP.check, s.limits.check, s.ContextWindow.check, func() error { return s.searchSettings.check(getenv) }} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -267,9 +265,6 @@ func (s *Settings) Load(getenv func(string) string) error {
 		if err != nil {
 			return fmt.Errorf("shell %q: %w: name a program of PATH, or its path", s.Shell, err)
 		}
-	}
-	if s.ContextWindow != 0 && (s.ContextWindow < 1_000 || s.ContextWindow > 100_000_000) {
-		return fmt.Errorf("context-window %d is neither 0 nor within 1000 and 100000000", s.ContextWindow)
 	}
 	return nil
 }
