@@ -24,6 +24,7 @@ require (
 	github.com/tidwall/pretty v1.2.1 // indirect
 	github.com/wlynxg/chardet v1.0.5 // indirect
 	github.com/yuin/goldmark v1.8.7 // indirect
+	golang.org/x/image v0.47.0 // indirect
 )
 
 require (

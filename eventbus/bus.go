@@ -190,6 +190,16 @@ func (b *Bus) PurgePayloads(ctx context.Context, sessionID string) error {
 	return b.payloads.purge(ctx, sessionID)
 }
 
+// StorePayload stores a content for a session, which is deleted with it.
+func StorePayload(ctx context.Context, b *Bus, sessionID string, data []byte) (*event.PayloadRef, error) {
+	return b.payloads.put(ctx, sessionID, data)
+}
+
+// PayloadOf refers to a content that a session has stored, by its hash.
+func PayloadOf(b *Bus, sessionID, sha256 string) *event.PayloadRef {
+	return &event.PayloadRef{Bucket: payloadBucket, Name: b.payloads.name(sessionID, sha256), SHA256: sha256}
+}
+
 // Payload returns the content that ref refers to, or [ErrNoPayload].
 func (b *Bus) Payload(ctx context.Context, ref *event.PayloadRef) ([]byte, error) {
 	return b.payloads.get(ctx, ref)

@@ -62,7 +62,7 @@ func (p *payloads) put(ctx context.Context, sessionID string, data []byte) (*eve
 	}
 	sum := sha256.Sum256(data)
 	ref := &event.PayloadRef{Bucket: payloadBucket, Size: len(data), SHA256: hex.EncodeToString(sum[:])}
-	ref.Name = p.prefix(sessionID) + ref.SHA256[:32]
+	ref.Name = p.name(sessionID, ref.SHA256)
 	// The index comes first: it finds a payload whose storing was interrupted.
 	if _, err := p.store.JetStream().Publish(ctx, p.index(sessionID)+"."+ref.SHA256[:32], nil); err != nil {
 		return nil, fmt.Errorf("storing %d bytes as %s in %s: %w", len(data), ref.Name, payloadBucket, err)
@@ -92,6 +92,11 @@ func (p *payloads) index(sessionID string) string {
 }
 
 func (p *payloads) prefix(sessionID string) string { return p.workspace + "/" + sessionID + "/" }
+
+// name returns the name of the object that a session has stored a content as.
+func (p *payloads) name(sessionID, sha256 string) string {
+	return p.prefix(sessionID) + sha256[:min(32, len(sha256))]
+}
 
 func (p *payloads) get(ctx context.Context, ref *event.PayloadRef) ([]byte, error) {
 	if ref.Bucket != payloadBucket || !strings.HasPrefix(ref.Name, p.workspace+"/") {

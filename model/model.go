@@ -99,6 +99,7 @@ type Message struct {
 	Role      Role        `json:"role"`
 	Reasoning []Reasoning `json:"reasoning,omitempty"` // Assistant only
 	Text      string      `json:"text,omitempty"`
+	Images    []Image     `json:"images,omitempty"`    // User only
 	ToolCalls []ToolCall  `json:"toolCalls,omitempty"` // Assistant only
 
 	// ToolResults answer the tool calls of the assistant message before this
@@ -118,9 +119,10 @@ type Reasoning struct {
 
 // ToolResult is the outcome of a tool call, as the model sees it.
 type ToolResult struct {
-	ToolCallID string `json:"toolCallId"`
-	Text       string `json:"text"`
-	IsError    bool   `json:"isError,omitempty"`
+	ToolCallID string  `json:"toolCallId"`
+	Text       string  `json:"text"`
+	Images     []Image `json:"images,omitempty"`
+	IsError    bool    `json:"isError,omitempty"`
 }
 
 // Part is one piece of a streamed answer: [Retry], [TextDelta], [TextWasReasoning],

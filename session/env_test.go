@@ -21,7 +21,11 @@ import (
 	"github.com/agentworker/worker/tool"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m,
+		// A client that has stored an object leaves it: see TestMain of eventbus.
+		goleak.IgnoreAnyFunction("github.com/nats-io/nats.go/jetstream.(*jetStream).resetPendingAcksOnReconnect"))
+}
 
 // turns is a model that plays answers: the nth call of a conversation gets the
 // nth one.

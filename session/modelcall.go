@@ -7,9 +7,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/session/conversation"
 	"github.com/agentworker/worker/session/lifetime"
 	"github.com/agentworker/worker/session/log"
 	"github.com/agentworker/worker/session/masking"
@@ -150,7 +152,7 @@ func (c *modelCall) once(step context.Context, a *answer) error {
 	s := c.s
 	req := &model.Request{
 		System:      s.agent.system,
-		Messages:    s.talk.Messages,
+		Messages:    c.messages(step),
 		Tools:       c.offered(),
 		NoToolCalls: a.final,
 		Path:        s.path.IDs(),
@@ -170,6 +172,17 @@ func (c *modelCall) once(step context.Context, a *answer) error {
 		return cause
 	}
 	return err
+}
+
+// messages returns the conversation with the bytes of its images, for a model that takes them.
+func (c *modelCall) messages(ctx context.Context) []model.Message {
+	s, blind := c.s, ""
+	if !s.p.models.Sees(s.agent.model) {
+		blind = conversation.Blind
+	}
+	return conversation.WithImages(s.talk.Messages, blind, func(i model.Image) ([]byte, error) {
+		return s.p.Bus.Payload(ctx, eventbus.PayloadOf(s.p.Bus, i.SessionID, i.SHA256))
+	})
 }
 
 func (c *modelCall) stream(step context.Context, req *model.Request, a *answer) error {

@@ -107,7 +107,7 @@ func (t *turn) read(messages []inbox.Message) {
 		if m.Assignment != nil {
 			s.Assign(*m.Assignment)
 		}
-		s.talk.Tell(m.Text)
+		s.talk.Tell(m.Text, m.Images...)
 		s.logMessage(m)
 	}
 }
@@ -117,7 +117,7 @@ func (s *Session) logMessage(m inbox.Message) {
 	if m.By != "" {
 		s.AskedFor(m.By)
 	}
-	s.log.Append(log.MessageEntry(m.ID, m.Text))
+	s.log.Append(log.MessageEntry(m.ID, m.Text, m.Images...))
 }
 
 // tell adds a message to the conversation that the session has for its model.

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/agentworker/worker/internal/picture"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/permission"
@@ -32,7 +33,7 @@ func readFile(ws *Workspace) Tool {
 			Name: toolcatalog.ReadFile,
 			Description: fmt.Sprintf("Reads a text file of the workspace. Each line comes as its number, an arrow and its text (%q); "+
 				"number and arrow are not part of the file. One result holds up to %d lines or %s; what is cut says how to go on with offset. "+
-				"Lines of more than %d bytes are cut. Folders and binary files are refused.",
+				"Lines of more than %d bytes are cut. A png, jpeg, gif or webp is shown as a picture. Folders and other binary files are refused.",
 				"     1→text", ws.opts.MaxOutputLines, showSize(int64(ws.opts.MaxOutputBytes)), maxLineBytes),
 			InputSchema: schemaFor[readFileArgs](),
 			ReadOnly:    true,
@@ -60,8 +61,17 @@ func (ws *Workspace) readLines(ctx context.Context, call *Call, a readFileArgs) 
 		return Result{}, err
 	}
 	defer f.Close()
+	begin := make([]byte, 512)
+	n, err := io.ReadFull(f, begin)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return Result{}, rootfs.PathError(rel, err)
+	}
+	whole := io.MultiReader(bytes.NewReader(begin[:n]), f)
+	if picture.Is(begin[:n]) {
+		return readPicture(rel, whole)
+	}
 	sum := sha256.New()
-	from, stored, err := ws.decoded(io.TeeReader(f, sum), info.Size())
+	from, stored, err := ws.decoded(io.TeeReader(whole, sum), info.Size())
 	if err != nil {
 		return Result{}, rootfs.PathError(rel, err)
 	}
@@ -69,6 +79,10 @@ func (ws *Workspace) readLines(ctx context.Context, call *Call, a readFileArgs) 
 	head, err := r.r.Peek(binaryHead)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return Result{}, rootfs.PathError(rel, err)
+	}
+	if isBinary(head) && picture.Named(rel) {
+		_, err := picture.Read(rootfs.Show(rel), head)
+		return Result{}, err
 	}
 	if isBinary(head) {
 		return Result{}, fmt.Errorf("%s is a binary file of %s: it cannot be read as text", rootfs.Show(rel), showSize(info.Size()))
@@ -111,6 +125,19 @@ func (ws *Workspace) readLines(ctx context.Context, call *Call, a readFileArgs) 
 	result := out.result()
 	result.Truncated = result.Truncated || p.long > 0
 	return result, nil
+}
+
+// readPicture returns a picture, and a line that says what it is.
+func readPicture(rel string, f io.Reader) (Result, error) {
+	data, err := io.ReadAll(io.LimitReader(f, picture.MaxBytes+1))
+	if err != nil {
+		return Result{}, rootfs.PathError(rel, err)
+	}
+	p, err := picture.Read(rootfs.Show(rel), data)
+	if err != nil {
+		return Result{}, err
+	}
+	return Result{Text: p.String(), Pictures: []picture.Picture{p}}, nil
 }
 
 // decoded returns the text of a file as UTF-8, and how it is stored. What is too large to be

@@ -27,6 +27,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/agentworker/worker/internal/picture"
 	"github.com/agentworker/worker/permission"
 )
 
@@ -160,6 +161,9 @@ type Result struct {
 	// Meta travels with the text, for hosts and people; the model does not
 	// see it. It may be nil.
 	Meta map[string]any
+
+	// Pictures belong to the text: a model that takes images gets them.
+	Pictures []picture.Picture
 
 	// Changes are the files that the call has changed. There are none of tools that do not
 	// tell: see [Spec.TellsChanges].

@@ -24,6 +24,10 @@ func (e ToolCallEnd) Masked() (Event, bool) {
 		c.Path = m.text(c.Path)
 		return c
 	})
+	e.Images = each(e.Images, func(i Image) Image {
+		i.Name = m.text(i.Name)
+		return i
+	})
 	return result(&m, e)
 }
 

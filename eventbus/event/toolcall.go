@@ -26,6 +26,9 @@ type ToolCallEnd struct {
 	// Changes are the files that the call has changed, as its tool tells.
 	Changes []FileChange `json:"changes,omitempty"`
 
+	// Images are the pictures that belong to the result.
+	Images []Image `json:"images,omitempty"`
+
 	// Rule is one that would have allowed a refused call, as permissions.jsonc has it.
 	// Empty means there is none, or somebody has refused it.
 	Rule string `json:"rule,omitempty"`
@@ -33,6 +36,18 @@ type ToolCallEnd struct {
 	// Untold says that the call may have changed what its tool does not tell of, as
 	// a shell command does.
 	Untold bool `json:"untold,omitempty"`
+}
+
+// Image is a picture that a model is shown. Its bytes are an object in the object store
+// AGENT_PAYLOADS, named <workspace>/<sessionId>/<first 32 digits of sha256>.
+type Image struct {
+	Name      string `json:"name,omitempty"` // for people, such as a file's
+	MediaType string `json:"mediaType"`      // image/png or image/jpeg
+	Width     int    `json:"width"`          // in pixels
+	Height    int    `json:"height"`
+	Bytes     int    `json:"bytes"`     // how many it has
+	SHA256    string `json:"sha256"`    // of the bytes, in hex
+	SessionID string `json:"sessionId"` // of the session that has stored them
 }
 
 // FileChange is a file that a tool has changed.

@@ -3,6 +3,7 @@ package anthropicmodel
 import (
 	"bytes"
 	"cmp"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -115,16 +116,31 @@ func content(msg model.Message, unsigned bool) []anthropic.ContentBlockParamUnio
 		if !blank(result.Text) {
 			block.Content = []anthropic.ToolResultBlockParamContentUnion{{OfText: &anthropic.TextBlockParam{Text: result.Text}}}
 		}
+		for _, i := range imageBlocks(result.Images) {
+			block.Content = append(block.Content, anthropic.ToolResultBlockParamContentUnion{OfImage: i.OfImage})
+		}
 		if result.IsError {
 			block.IsError = anthropic.Bool(true)
 		}
 		blocks = append(blocks, anthropic.ContentBlockParamUnion{OfToolResult: block})
 	}
+	blocks = append(blocks, imageBlocks(msg.Images)...)
 	if !blank(msg.Text) { // the API refuses blank text
 		blocks = append(blocks, anthropic.NewTextBlock(msg.Text))
 	}
 	for _, call := range msg.ToolCalls {
 		blocks = append(blocks, anthropic.NewToolUseBlock(callID(call.ID), input(call.Arguments), model.ToolName(call.Name)))
+	}
+	return blocks
+}
+
+// imageBlocks returns the blocks of images with bytes. The API's documentation wants images
+// before text: https://platform.claude.com/docs/en/build-with-claude/vision
+func imageBlocks(images []model.Image) (blocks []anthropic.ContentBlockParamUnion) {
+	for _, i := range images {
+		if len(i.Data) > 0 {
+			blocks = append(blocks, anthropic.NewImageBlockBase64(i.MediaType, base64.StdEncoding.EncodeToString(i.Data)))
+		}
 	}
 	return blocks
 }

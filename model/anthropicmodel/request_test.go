@@ -260,3 +260,19 @@ func Example() {
 	// model.Usage {InputTokens:0 OutputTokens:0 CacheReadTokens:0 CacheWriteTokens:0 Cost:}
 	// model.Stop {Reason:end}
 }
+
+func TestImages(t *testing.T) {
+	modeltest.Images(t, on, "messages", `[
+		{"role": "user", "content": [
+			{"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "PNG"}},
+			{"type": "text", "text": "look"}
+		]},
+		{"role": "assistant", "content": [{"type": "tool_use", "id": "call_1", "name": "read_file", "input": {}}, {"type": "tool_use", "id": "call_2", "name": "read_file", "input": {}}]},
+		{"role": "user", "content": [
+			{"type": "tool_result", "tool_use_id": "call_1", "content": [
+				{"type": "text", "text": "b.png"}, {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "PNG"}}
+			]},
+			{"type": "tool_result", "tool_use_id": "call_2", "content": [{"type": "text", "text": "two"}], "cache_control": {"type": "ephemeral"}}
+		]}
+	]`)
+}

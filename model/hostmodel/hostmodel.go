@@ -122,9 +122,10 @@ func messages(m model.Message) []*mcp.SamplingMessageV2 {
 	var results, rest []mcp.Content
 	for _, r := range m.ToolResults {
 		results = append(results, &mcp.ToolResultContent{
-			ToolUseID: r.ToolCallID, Content: []mcp.Content{&mcp.TextContent{Text: r.Text}}, IsError: r.IsError,
+			ToolUseID: r.ToolCallID, Content: append([]mcp.Content{&mcp.TextContent{Text: r.Text}}, images(r.Images)...), IsError: r.IsError,
 		})
 	}
+	rest = images(m.Images)
 	if m.Text != "" {
 		rest = append(rest, &mcp.TextContent{Text: m.Text})
 	}
@@ -138,6 +139,16 @@ func messages(m model.Message) []*mcp.SamplingMessageV2 {
 		}
 	}
 	return all
+}
+
+// images returns the images with bytes.
+func images(all []model.Image) (contents []mcp.Content) {
+	for _, i := range all {
+		if len(i.Data) > 0 {
+			contents = append(contents, &mcp.ImageContent{MIMEType: i.MediaType, Data: i.Data})
+		}
+	}
+	return contents
 }
 
 // arguments returns the arguments of a call as an object. What a model wrote

@@ -2,6 +2,7 @@ package hostmodel_test
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/model/hostmodel"
+	"github.com/agentworker/worker/model/modeltest"
 )
 
 // answering is a host that answers so, and keeps what it was asked.
@@ -120,5 +122,27 @@ func TestAnswer(t *testing.T) {
 	cancel()
 	if _, err := collect(ctx, &answering{err: errors.New("gone")}, &model.Request{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("a call that has ended: %v", err)
+	}
+}
+
+func TestImages(t *testing.T) {
+	a := &answering{res: &mcp.CreateMessageWithToolsResult{Role: "assistant", Content: []mcp.Content{&mcp.TextContent{Text: "x"}}}}
+	if _, err := collect(t.Context(), a, modeltest.Imaged()); err != nil {
+		t.Fatal(err)
+	}
+	got, err := json.Marshal(a.asked.Messages)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `[
+		{"role":"user","content":[{"type":"image","mimeType":"image/png","data":"PNG"},{"type":"text","text":"look"}]},
+		{"role":"assistant","content":[{"type":"tool_use","id":"call_1","name":"read_file","input":{}},{"type":"tool_use","id":"call_2","name":"read_file","input":{}}]},
+		{"role":"user","content":[
+			{"type":"tool_result","toolUseId":"call_1","content":[{"type":"text","text":"b.png"},{"type":"image","mimeType":"image/png","data":"PNG"}]},
+			{"type":"tool_result","toolUseId":"call_2","content":[{"type":"text","text":"two"}]}
+		]}
+	]`
+	if !modeltest.SameJSON(t, got, []byte(strings.ReplaceAll(want, "PNG", base64.StdEncoding.EncodeToString(modeltest.PNG)))) {
+		t.Errorf("asked\n%s\nwant\n%s", got, want)
 	}
 }

@@ -50,7 +50,8 @@ type anthropicBlock struct {
 	ToolUseID    string `json:"tool_use_id"`
 	Content      anthropicBlocks
 	IsError      bool `json:"is_error"`
-	CacheControl any  `json:"cache_control"`
+	Source       imageSource
+	CacheControl any `json:"cache_control"`
 }
 
 // anthropicBlocks are content blocks; a string stands for one of text.
@@ -169,13 +170,27 @@ func (m anthropicMessage) read(i int) (msg model.Message, refused *refusal) {
 				return msg, refuse(400, "messages.%d: text content blocks must contain non-whitespace text", i)
 			}
 			msg.Text += block.Text
+		case block.Type == "image" && msg.Role == model.User:
+			image, refused := block.Source.read(i)
+			if refused != nil {
+				return msg, refused
+			}
+			msg.Images = append(msg.Images, image)
 		case block.Type == "tool_result" && msg.Role == model.User:
-			if msg.Text != "" {
+			if msg.Text != "" || len(msg.Images) > 0 {
 				return msg, refuse(400, "messages.%d.content.%d: `tool_result` blocks must come first", i, j)
 			}
-			msg.ToolResults = append(msg.ToolResults, model.ToolResult{
-				ToolCallID: block.ToolUseID, Text: block.Content.text(), IsError: block.IsError,
-			})
+			result := model.ToolResult{ToolCallID: block.ToolUseID, Text: block.Content.text(), IsError: block.IsError}
+			for _, inner := range block.Content {
+				if inner.Type == "image" {
+					image, refused := inner.Source.read(i)
+					if refused != nil {
+						return msg, refused
+					}
+					result.Images = append(result.Images, image)
+				}
+			}
+			msg.ToolResults = append(msg.ToolResults, result)
 		case block.Type == "tool_use" && msg.Role == model.Assistant:
 			if !toolID.MatchString(block.ID) {
 				return msg, refuse(400, "messages.%d.content.%d.tool_use.id: String should match pattern '%v'", i, j, toolID)

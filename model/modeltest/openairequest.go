@@ -47,21 +47,46 @@ type openaiMessage struct {
 	} `json:"tool_calls"`
 }
 
-// openaiText is a string, a list of text parts, or null.
-type openaiText string
+// openaiText is a string, a list of parts, or null.
+type openaiText struct {
+	text   string
+	images []model.Image
+}
 
 func (t *openaiText) UnmarshalJSON(data []byte) error {
-	if json.Unmarshal(data, (*string)(t)) == nil {
+	if json.Unmarshal(data, &t.text) == nil {
 		return nil
 	}
-	var parts []struct{ Text string }
+	var parts []struct {
+		Text     string
+		ImageURL openaiURL `json:"image_url"`
+	}
 	if err := json.Unmarshal(data, &parts); err != nil {
 		return err
 	}
 	for _, part := range parts {
-		*t += openaiText(part.Text)
+		t.text += part.Text
+		if part.ImageURL == "" {
+			continue
+		}
+		image, err := dataURL(string(part.ImageURL))
+		if err != nil {
+			return err
+		}
+		t.images = append(t.images, image)
 	}
 	return nil
+}
+
+// openaiURL is the URL of an image: a string of the Responses API, and an object of Chat
+// Completions.
+type openaiURL string
+
+func (u *openaiURL) UnmarshalJSON(data []byte) error {
+	if json.Unmarshal(data, (*string)(u)) == nil {
+		return nil
+	}
+	return json.Unmarshal(data, &struct{ URL *string }{(*string)(u)})
 }
 
 func (openaiWire) parse(_ http.Header, body []byte) (*parsed, *refusal) {
@@ -112,15 +137,15 @@ func (openaiWire) parse(_ http.Header, body []byte) (*parsed, *refusal) {
 func (m openaiMessage) add(req *model.Request, i int) *refusal {
 	switch m.Role {
 	case "system", "developer":
-		req.System += string(m.Content)
+		req.System += m.Content.text
 	case "user":
 		if n := len(req.Messages); n > 0 && len(req.Messages[n-1].ToolResults) > 0 && req.Messages[n-1].Text == "" {
-			req.Messages[n-1].Text = string(m.Content)
+			req.Messages[n-1].Text, req.Messages[n-1].Images = m.Content.text, m.Content.images
 			return nil
 		}
-		req.Messages = append(req.Messages, model.Message{Role: model.User, Text: string(m.Content)})
+		req.Messages = append(req.Messages, model.Message{Role: model.User, Text: m.Content.text, Images: m.Content.images})
 	case "assistant":
-		msg := model.Message{Role: model.Assistant, Text: string(m.Content)}
+		msg := model.Message{Role: model.Assistant, Text: m.Content.text}
 		if m.ReasoningContent != "" {
 			msg.Reasoning = []model.Reasoning{{Text: m.ReasoningContent}}
 		}
@@ -137,7 +162,10 @@ func (m openaiMessage) add(req *model.Request, i int) *refusal {
 		}
 		req.Messages = append(req.Messages, msg)
 	case "tool":
-		result := model.ToolResult{ToolCallID: m.ToolCallID, Text: string(m.Content)}
+		if len(m.Content.images) > 0 {
+			return refuse(400, "Invalid value for 'messages[%d].content': a tool message takes text alone", i)
+		}
+		result := model.ToolResult{ToolCallID: m.ToolCallID, Text: m.Content.text}
 		if n := len(req.Messages); n > 0 && req.Messages[n-1].Role == model.User && req.Messages[n-1].Text == "" {
 			req.Messages[n-1].ToolResults = append(req.Messages[n-1].ToolResults, result)
 			return nil

@@ -98,7 +98,7 @@ func qualified(namespace, name string) string {
 // are one message of ours, and so are their results.
 func (item responsesItem) add(req *model.Request, i int) *refusal {
 	last := func(role model.Role) *model.Message {
-		if n := len(req.Messages); n == 0 || req.Messages[n-1].Role != role || role == model.User && req.Messages[n-1].Text != "" {
+		if n := len(req.Messages); n == 0 || req.Messages[n-1].Role != role || role == model.User && (req.Messages[n-1].Text != "" || len(req.Messages[n-1].Images) > 0) {
 			req.Messages = append(req.Messages, model.Message{Role: role})
 		}
 		return &req.Messages[len(req.Messages)-1]
@@ -111,16 +111,17 @@ func (item responsesItem) add(req *model.Request, i int) *refusal {
 		})
 	case item.Type == "function_call_output":
 		msg := last(model.User)
-		msg.ToolResults = append(msg.ToolResults, model.ToolResult{ToolCallID: item.CallID, Text: string(item.Output)})
+		msg.ToolResults = append(msg.ToolResults, model.ToolResult{ToolCallID: item.CallID, Text: item.Output.text, Images: item.Output.images})
 	case item.Type == "reasoning":
 	case item.Type != "message" && item.Type != "":
 		return refuse(400, "Invalid value: '%s' for input[%d].type", item.Type, i)
 	case item.Role == "system" || item.Role == "developer":
-		req.System += string(item.Content)
+		req.System += item.Content.text
 	case item.Role == "user":
-		last(model.User).Text = string(item.Content)
+		msg := last(model.User)
+		msg.Text, msg.Images = item.Content.text, item.Content.images
 	case item.Role == "assistant":
-		last(model.Assistant).Text += string(item.Content)
+		last(model.Assistant).Text += item.Content.text
 	default:
 		return refuse(400, "Invalid value: '%s' for input[%d].role", item.Role, i)
 	}

@@ -37,7 +37,7 @@ type streamOptions struct {
 // message is a message of any role.
 type message struct {
 	Role             string            `json:"role"`
-	Content          *string           `json:"content"` // null beside tool calls: DeepSeek wants the field
+	Content          contents          `json:"content"` // null beside tool calls: DeepSeek wants the field
 	ReasoningContent *string           `json:"reasoning_content,omitempty"`
 	ReasoningDetails []json.RawMessage `json:"reasoning_details,omitempty"`
 	ReasoningOpaque  string            `json:"reasoning_opaque,omitempty"`
@@ -94,7 +94,7 @@ func (m *Model) body(req *model.Request) ([]byte, error) {
 		params.ToolChoice = "none"
 	}
 	if req.System != "" {
-		params.Messages = append(params.Messages, message{Role: "system", Content: &req.System})
+		params.Messages = append(params.Messages, message{Role: "system", Content: contents{text: &req.System}})
 	}
 	system := len(params.Messages)
 	thinks := !m.server.Known.OpenAI && !m.server.Known.NoThinks && !m.forgets.Load() && slices.ContainsFunc(req.Messages, func(msg model.Message) bool { return reasoning(msg) != "" })
@@ -115,16 +115,16 @@ func (m *Model) body(req *model.Request) ([]byte, error) {
 }
 
 // user returns the messages of one of ours: a message for each tool result,
-// then the text.
+// then the text and the images.
 func (m *Model) user(msg model.Message) []message {
 	var messages []message
 	for _, result := range msg.ToolResults {
 		text := openaiwire.Output(result)
 		id := m.callID(result.ToolCallID)
-		messages = append(messages, message{Role: "tool", Content: &text, ToolCallID: &id})
+		messages = append(messages, message{Role: "tool", Content: contents{text: &text}, ToolCallID: &id})
 	}
-	if msg.Text != "" {
-		messages = append(messages, message{Role: "user", Content: &msg.Text, beside: len(msg.ToolResults) > 0})
+	if said := ofUser(msg); *said.text != "" || len(said.images) > 0 {
+		messages = append(messages, message{Role: "user", Content: said, beside: len(msg.ToolResults) > 0})
 	}
 	return messages
 }
@@ -138,7 +138,7 @@ func (m *Model) assistant(msg model.Message, thinks bool) []message {
 	}
 	out := message{Role: "assistant"}
 	if msg.Text != "" {
-		out.Content = &msg.Text
+		out.Content.text = &msg.Text
 	}
 	var back sealed
 	if !m.server.Known.OpenAI {

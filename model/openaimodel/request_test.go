@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"reflect"
 	"strings"
 	"testing"
@@ -215,4 +216,39 @@ func Example() {
 	// model.TextDelta {Text:Hello there.}
 	// model.Usage {InputTokens:0 OutputTokens:0 CacheReadTokens:0 CacheWriteTokens:0 Cost:}
 	// model.Stop {Reason:end}
+}
+
+// redirected is a transport to a server, whatever the URL of a request.
+type redirected string
+
+func (to redirected) RoundTrip(req *http.Request) (*http.Response, error) {
+	url, err := url.Parse(string(to) + req.URL.Path)
+	if err != nil {
+		return nil, err
+	}
+	req = req.Clone(req.Context())
+	req.URL = url
+	return http.DefaultTransport.RoundTrip(req)
+}
+
+func TestImages(t *testing.T) {
+	const begin = `[
+		{"role": "user", "content": [{"type": "text", "text": "look"}, {"type": "image_url", "image_url": {"url": "data:image/png;base64,PNG"}}]},
+		{"role": "assistant", "content": null, "tool_calls": [
+			{"id": "call_1", "type": "function", "function": {"name": "read_file", "arguments": "{}"}},
+			{"id": "call_2", "type": "function", "function": {"name": "read_file", "arguments": "{}"}}
+		]},
+		{"role": "tool", "tool_call_id": "call_1", "content": "b.png"},
+		{"role": "tool", "tool_call_id": "call_2", "content": "two"},
+		`
+	const images = `{"role": "user", "content": [
+			{"type": "text", "text": "[The images of the tools' results above: b.png, image/png, 1×1, 0.1 KB]"},
+			{"type": "image_url", "image_url": {"url": "data:image/png;base64,PNG"}}
+		]}
+	]`
+	modeltest.Images(t, func(server *modeltest.Server) model.Model {
+		return openaimodel.New("gpt-test", &openaimodel.Options{HTTPClient: &http.Client{Transport: redirected(server.URL)}, MaxRetries: new(int)})
+	}, "messages", begin+images)
+	// In the strict order of roles the model has a turn in between.
+	modeltest.Images(t, on, "messages", begin+`{"role": "assistant", "content": "I have read the results."},`+images)
 }

@@ -46,7 +46,7 @@ type tool struct {
 type message struct {
 	Type    string `json:"type"`
 	Role    string `json:"role"`
-	Content string `json:"content"`
+	Content any    `json:"content"` // a string, or a list of parts
 	Phase   string `json:"phase,omitempty"`
 }
 
@@ -60,7 +60,31 @@ type functionCall struct {
 type functionCallOutput struct {
 	Type   string `json:"type"`
 	CallID string `json:"call_id"`
-	Output string `json:"output"`
+	Output any    `json:"output"` // a string, or a list of parts
+}
+
+// part is a part of a message, or of the output of a function.
+type part struct {
+	Type     string `json:"type"`
+	Text     string `json:"text,omitempty"`
+	ImageURL string `json:"image_url,omitempty"`
+	Detail   string `json:"detail,omitempty"`
+}
+
+// parts returns a text as the API takes it: with images it is a list.
+func parts(text string, images []model.Image) any {
+	urls := openaiwire.DataURLs(images)
+	if len(urls) == 0 {
+		return text
+	}
+	var all []part
+	if text != "" {
+		all = append(all, part{Type: "input_text", Text: text})
+	}
+	for _, url := range urls {
+		all = append(all, part{Type: "input_image", ImageURL: url, Detail: "auto"})
+	}
+	return all
 }
 
 // sent is a request, with what may have to be left out of it.
@@ -138,14 +162,14 @@ func (m *Model) sampling(params *createResponse, req *model.Request, has *featur
 	params.Temperature, params.TopP = req.Temperature, req.TopP
 }
 
-// user returns the items of a message of ours: one for each tool result, then the text.
+// user returns the items of a message of ours: one for each tool result, then the text and the images.
 func user(msg model.Message) []any {
 	var items []any
 	for _, result := range msg.ToolResults {
-		items = append(items, functionCallOutput{"function_call_output", callID(result.ToolCallID), openaiwire.Output(result)})
+		items = append(items, functionCallOutput{"function_call_output", callID(result.ToolCallID), parts(openaiwire.Output(result), result.Images)})
 	}
-	if msg.Text != "" {
-		items = append(items, message{Type: "message", Role: "user", Content: msg.Text})
+	if said := parts(msg.Text, msg.Images); said != "" {
+		items = append(items, message{Type: "message", Role: "user", Content: said})
 	}
 	return items
 }

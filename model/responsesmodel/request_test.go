@@ -125,3 +125,15 @@ func TestRefusedFields(t *testing.T) {
 		t.Errorf("%v after %d requests, want a refusal of another kind at once", err, len(server.bodies))
 	}
 }
+
+func TestImages(t *testing.T) {
+	modeltest.Images(t, on, "input", `[
+		{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "look"}, {"type": "input_image", "image_url": "data:image/png;base64,PNG", "detail": "auto"}]},
+		{"type": "function_call", "call_id": "call_1", "name": "read_file", "arguments": "{}"},
+		{"type": "function_call", "call_id": "call_2", "name": "read_file", "arguments": "{}"},
+		{"type": "function_call_output", "call_id": "call_1", "output": [
+			{"type": "input_text", "text": "b.png"}, {"type": "input_image", "image_url": "data:image/png;base64,PNG", "detail": "auto"}
+		]},
+		{"type": "function_call_output", "call_id": "call_2", "output": "two"}
+	]`)
+}

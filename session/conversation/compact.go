@@ -12,10 +12,10 @@ import (
 // MaxText bounds what a model that summarises is shown of one text, in bytes.
 const MaxText = 2000
 
-// Bytes returns how long the texts of messages are.
+// Bytes returns how long the texts of messages are. Images count as texts of as many tokens.
 func Bytes(messages []model.Message) (n int) {
 	for _, m := range messages {
-		n += len(m.Text)
+		n += len(m.Text) + imageBytes(m.Images)
 		for _, r := range m.Reasoning {
 			n += len(r.Text) + len(r.Signature) + len(r.Redacted)
 		}
@@ -23,7 +23,7 @@ func Bytes(messages []model.Message) (n int) {
 			n += len(c.Name) + len(c.Arguments)
 		}
 		for _, r := range m.ToolResults {
-			n += len(r.Text)
+			n += len(r.Text) + imageBytes(r.Images)
 		}
 	}
 	return n
@@ -59,7 +59,11 @@ func cutResults(messages []model.Message, from, room int) []model.Message {
 		m := &messages[i]
 		m.ToolResults = slices.Clone(m.ToolResults)
 		for k := range m.ToolResults {
-			if r := &m.ToolResults[k]; len(r.Text) > room/results {
+			r := &m.ToolResults[k]
+			if imageBytes(r.Images) > room/results {
+				r.Images, r.Text = nil, r.Text+notes(r.Images, "left out, to make room")
+			}
+			if len(r.Text) > room/results {
 				r.Text = termtext.CutBytes(r.Text, room/results) + "\n[The rest of this result was left out, to make room: make the call again for a part of it.]"
 			}
 		}
@@ -77,11 +81,12 @@ func Render(messages []model.Message, room int) string {
 		if m.Text != "" {
 			b.WriteString(termtext.CutBytes(m.Text, 4*MaxText) + "\n")
 		}
+		b.WriteString(notes(m.Images, "not shown here"))
 		for _, c := range m.ToolCalls {
 			fmt.Fprintf(&b, "calls %s %s\n", c.Name, termtext.CutBytes(c.Arguments, MaxText))
 		}
 		for _, r := range m.ToolResults {
-			fmt.Fprintf(&b, "result: %s\n", termtext.CutBytes(r.Text, MaxText))
+			fmt.Fprintf(&b, "result: %s\n", termtext.CutBytes(r.Text, MaxText)+notes(r.Images, "not shown here"))
 		}
 		parts = append(parts, b.String())
 	}

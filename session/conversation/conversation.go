@@ -48,8 +48,8 @@ func (c *Conversation) Fork(turns int) (messages []model.Message, tools []model.
 }
 
 // Tell adds a message of the user.
-func (c *Conversation) Tell(text string) {
-	c.Messages = append(c.Messages, model.Message{Role: model.User, Text: text})
+func (c *Conversation) Tell(text string, images ...model.Image) {
+	c.Messages = append(c.Messages, model.Message{Role: model.User, Text: text, Images: images})
 }
 
 // BeginTask makes the next message the task.
@@ -166,5 +166,6 @@ const NotRunAgain = "was not run: it is the same call, with the same arguments a
 
 // sameResult reports whether a call had the result of the same call before it.
 func sameResult(before, after model.ToolResult) bool {
-	return before.Text == after.Text && before.IsError == after.IsError || after.IsError && strings.Contains(after.Text, NotRunAgain)
+	same := func(a, b model.Image) bool { return a.SHA256 == b.SHA256 }
+	return before.Text == after.Text && before.IsError == after.IsError && slices.EqualFunc(before.Images, after.Images, same) || after.IsError && strings.Contains(after.Text, NotRunAgain)
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/session/requests"
 )
@@ -16,6 +17,7 @@ import (
 // Message is a message to a session's model.
 type Message struct {
 	ID, Text string
+	Images   []model.Image // which are stored
 	By       record.Person // whoever has sent it; empty means that it reports on background work
 
 	Assignment *requests.Assignment // the change of the session's task that it tells of; nil means none

@@ -44,7 +44,7 @@ func (f *fold) answered(ev event.ToolCallEnd, at time.Time) {
 	if g == nil || g.answer != nil {
 		return
 	}
-	g.results[ev.ToolCallID] = model.ToolResult{ToolCallID: ev.ToolCallID, Text: ev.Result, IsError: ev.IsError}
+	g.results[ev.ToolCallID] = model.ToolResult{ToolCallID: ev.ToolCallID, Text: ev.Result, Images: images(ev.Images), IsError: ev.IsError}
 	calls := g.message.ToolCalls
 	if len(g.results) < len(calls) {
 		return

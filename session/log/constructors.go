@@ -26,8 +26,8 @@ func EndedEntry(r *record.Record) Entry {
 func ResultsID(messageID string) string { return messageID + "_results" }
 
 // MessageEntry returns the entry of a message for the session's model.
-func MessageEntry(id, text string) Entry {
-	return newEntry(messageKind, messageData{ID: id, Role: model.User, Text: text})
+func MessageEntry(id, text string, images ...model.Image) Entry {
+	return newEntry(messageKind, messageData{ID: id, Role: model.User, Text: text, Images: images})
 }
 
 // DeliveredEntry returns the entry that marks messages as delivered by the result of a

@@ -64,6 +64,9 @@ type messageData struct {
 	// events, and also here if it is masked there.
 	Text string `json:"text,omitempty"`
 
+	// Images are the pictures that belong to Text.
+	Images []model.Image `json:"images,omitempty"`
+
 	// Answers is the message whose calls were answered, if Text goes with their results.
 	// The results are in tool_call_end events.
 	Answers string `json:"answers,omitempty"`

@@ -185,7 +185,7 @@ func (f *fold) addMessage(entry *messageData, at time.Time) {
 	}
 	f.deliver(entry.ID)
 	f.Prompted = true
-	f.append(entry.ID, at, model.Message{Role: entry.Role, Text: entry.Text})
+	f.append(entry.ID, at, model.Message{Role: entry.Role, Text: entry.Text, Images: entry.Images})
 }
 
 func (f *fold) deliver(id string) {

@@ -14,11 +14,19 @@ func Message(m *model.Message) {
 	for i := range m.Reasoning {
 		m.Reasoning[i].Text = secrets.Mask(m.Reasoning[i].Text)
 	}
+	m.Images = each(m.Images, image)
 	m.ToolCalls = each(m.ToolCalls, Call)
 	m.ToolResults = slices.Clone(m.ToolResults)
 	for i := range m.ToolResults {
 		m.ToolResults[i].Text = secrets.Mask(m.ToolResults[i].Text)
+		m.ToolResults[i].Images = each(m.ToolResults[i].Images, image)
 	}
+}
+
+// image masks the name of an image. Nobody can mask what it shows.
+func image(i model.Image) model.Image {
+	i.Name = secrets.Mask(i.Name)
+	return i
 }
 
 // Call returns a call as its event shows it.

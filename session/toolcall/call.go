@@ -1,12 +1,16 @@
 package toolcall
 
 import (
+	"fmt"
 	"sync"
 	"time"
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/hooks"
+	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/session/journal"
+	"github.com/agentworker/worker/session/log"
 	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/tool"
 )
@@ -36,6 +40,7 @@ type Call struct {
 	hooks      hooks.Outcome    // of the hooks before the call
 	hooksAsked bool             // they have judged it
 	untold     bool             // it may have changed what its tool does not tell
+	images     []model.Image    // the stored pictures of its result
 
 	mu       sync.Mutex // guards what follows while the tool runs
 	res      Result
@@ -98,6 +103,7 @@ func (s *Calls) PublishStarts(all []*Call, step int) {
 
 // publishEnd publishes the outcome of a call, and notes it in the record.
 func (s *Calls) publishEnd(c *Call) {
+	s.keepPictures(c)
 	ev := event.ToolCallEnd{
 		ToolCallID: c.ID,
 		ToolName:   c.Name,
@@ -108,12 +114,25 @@ func (s *Calls) publishEnd(c *Call) {
 		Rule:       c.res.Rule,
 		DurationMs: time.Since(c.start).Milliseconds(),
 		Untold:     c.untold,
+		Images:     log.EventImages(c.images),
 	}
 	for _, change := range c.res.Changes {
 		ev.Changes = append(ev.Changes, event.FileChange(change))
 	}
 	s.p.Counted()
 	s.log.PublishNoted(ev, func(r *record.Record) { r.Work = r.Work.Add(ev) })
+}
+
+// keepPictures stores the pictures of an outcome.
+func (s *Calls) keepPictures(c *Call) {
+	if len(c.res.Pictures) == 0 {
+		return
+	}
+	var err error
+	if c.images, err = journal.Keep(s.log, c.res.Pictures); err != nil {
+		c.res.Text += fmt.Sprintf("\n(the pictures of this result could not be stored: %s)", errtext.Of(err))
+	}
+	c.res.Pictures = nil // the store has them
 }
 
 // CutOff returns a call of a step that was cut off when its process died. If the call has no
@@ -123,6 +142,7 @@ func (s *Calls) CutOff(call model.ToolCall, messageID string, result model.ToolR
 	c := &Call{ToolCall: call, calls: s, MessageID: messageID, start: time.Now(), tool: s.Tools.Get(call.Name)}
 	switch {
 	case result.ToolCallID != "":
+		c.images = result.Images
 		c.res, c.returned = Result{Result: tool.Result{Text: result.Text, IsError: result.IsError}}, true
 	case run != nil:
 		c.tool = run

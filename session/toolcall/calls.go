@@ -126,7 +126,7 @@ func (s *Calls) MakeAll(ctx context.Context, all []*Call, refused func(*Call) (r
 	}
 	results := make([]model.ToolResult, len(all))
 	for i, c := range all {
-		results[i] = model.ToolResult{ToolCallID: c.ID, Text: c.res.Text, IsError: c.res.IsError}
+		results[i] = model.ToolResult{ToolCallID: c.ID, Text: c.res.Text, Images: c.images, IsError: c.res.IsError}
 	}
 	return results
 }
