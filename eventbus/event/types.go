@@ -1,6 +1,10 @@
 package event
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+)
 
 // Type implements [Event].
 func (SessionStart) Type() string         { return "session_start" }
@@ -89,6 +93,9 @@ func register[E Event](r row) {
 	}
 	table[zero.Type()] = r
 }
+
+// Types returns the types of all events, sorted.
+func Types() []string { return slices.Sorted(maps.Keys(table)) }
 
 // OfTurns reports whether events of a type are stored on the one subject that a session
 // has for its start, its end and the events of which its turns consist.

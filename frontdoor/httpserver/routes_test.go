@@ -9,6 +9,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/frontdoor/httpserver/openapi"
 	"github.com/agentworker/worker/frontdoor/httpserver/page"
 	"github.com/agentworker/worker/frontdoor/httpserver/problem"
@@ -17,7 +18,7 @@ import (
 )
 
 // TestDescribedRoutes: the description has the routes of the server, each with its scope,
-// and no others; and all codes of errors.
+// and no others; and all codes of errors and types of events.
 func TestDescribedRoutes(t *testing.T) {
 	var doc struct {
 		Paths      map[string]map[string]yaml.Node
@@ -30,6 +31,9 @@ func TestDescribedRoutes(t *testing.T) {
 	}
 	if got := doc.Components.Schemas["ErrorCode"].Enum; !slices.Equal(got, problem.Codes()) {
 		t.Errorf("codes of errors: %v, want %v", got, problem.Codes())
+	}
+	if got := doc.Components.Schemas["EventType"].Enum; !slices.Equal(got, event.Types()) {
+		t.Errorf("types of events: %v, want %v", got, event.Types())
 	}
 	documented := make(map[string]string) // scopes, by method and path
 	for path, item := range doc.Paths {
