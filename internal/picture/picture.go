@@ -34,7 +34,7 @@ const (
 // (https://developers.openai.com/api/docs/guides/images-vision).
 const MaxEdge = 1568
 
-// MaxCall is how many pictures one call or prompt brings along at most.
+// MaxCall is how many pictures the result of one call has at most.
 const MaxCall = 20
 
 // Picture is a picture as models take it.

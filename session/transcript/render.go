@@ -24,6 +24,9 @@ func Text(m *log.Message) string {
 	}
 	for _, r := range m.ToolResults {
 		fmt.Fprintf(&b, "%s of %s:\n%s\n", resultWord(r), r.ToolCallID, strings.TrimRight(r.Text, "\n"))
+		for _, i := range r.Images {
+			fmt.Fprintf(&b, "[Image %s]\n", i)
+		}
 	}
 	for _, n := range m.Nested {
 		fmt.Fprintf(&b, "    --- session %s of %s, %s\n", n.ID, n.Agent, n.Status)

@@ -12,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/agentworker/worker/internal/mcpconfig"
+	"github.com/agentworker/worker/internal/picture"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/tool"
@@ -175,7 +176,13 @@ const maxResult = 50 << 10
 func textOf(r *mcp.CallToolResult) tool.Result {
 	var parts []string
 	hasText := false
+	var pictures []picture.Picture
 	for _, content := range r.Content {
+		if image, ok := content.(*mcp.ImageContent); ok {
+			text, shown := pictureOf(image, len(pictures))
+			parts, pictures = append(parts, text), append(pictures, shown...)
+			continue
+		}
 		text, ok := contentText(content)
 		hasText = hasText || ok
 		parts = append(parts, text)
@@ -186,7 +193,7 @@ func textOf(r *mcp.CallToolResult) tool.Result {
 		}
 	}
 	text := strings.ToValidUTF8(strings.Join(parts, "\n"), "\uFFFD")
-	made := tool.Result{Text: text, IsError: r.IsError}
+	made := tool.Result{Text: text, IsError: r.IsError, Pictures: pictures}
 	if len(text) > maxResult {
 		made.Text = termtext.Head(text, maxResult) + fmt.Sprintf("\n(cut: %d of %d bytes are shown; ask the tool for less, by its arguments)", maxResult, len(text))
 		made.Truncated = true
@@ -197,13 +204,23 @@ func textOf(r *mcp.CallToolResult) tool.Result {
 	return made
 }
 
+// pictureOf returns an image of a result, which has so many others before it, and a line that says what it is.
+func pictureOf(image *mcp.ImageContent, before int) (text string, shown []picture.Picture) {
+	if before == picture.MaxCall {
+		return fmt.Sprintf("(an image of %d bytes, which is left out: a result has %d at most)", len(image.Data), picture.MaxCall), nil
+	}
+	p, err := picture.Read(fmt.Sprintf("image %d", before+1), image.Data)
+	if err != nil {
+		return "(" + termtext.OneLine(err.Error(), 300) + ")", nil
+	}
+	return "(" + p.String() + ")", []picture.Picture{p}
+}
+
 // contentText returns a part of a result as text, and whether it was text.
 func contentText(content mcp.Content) (text string, ok bool) {
 	switch c := content.(type) {
 	case *mcp.TextContent:
 		return c.Text, true
-	case *mcp.ImageContent:
-		return fmt.Sprintf("(an image, %s, %d bytes, which is not shown to models here)", termtext.OneLine(c.MIMEType, 60), len(c.Data)), false
 	case *mcp.AudioContent:
 		return fmt.Sprintf("(audio, %s, %d bytes, which is not given to models here)", termtext.OneLine(c.MIMEType, 60), len(c.Data)), false
 	case *mcp.ResourceLink:

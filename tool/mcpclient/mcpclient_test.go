@@ -141,7 +141,6 @@ func TestCalls(t *testing.T) {
 	if len(large.Text) > 60<<10 || !large.Truncated {
 		t.Errorf("a large result has %d bytes, truncated=%v", len(large.Text), large.Truncated)
 	}
-	p.wants(p.call("mcp__t__lies", ""), false, "an image, image/png", `{"n":1}`)
 	p.wants(p.call("mcp__t__password", ""), true, "elicitation")
 	lies := p.tools()["mcp__t__lies"].Spec()
 	if strings.ContainsAny(lies.Description, "\x1b\u202e") || lies.ReadOnly || string(lies.InputSchema) != `{"type":"object"}` {

@@ -61,6 +61,7 @@ func (n *Normal) message(m *model.Message) string {
 	if m.Text != "" {
 		b.WriteString(n.Text(m.Text) + "\n")
 	}
+	writeImages(&b, m.Images)
 	for _, c := range m.ToolCalls {
 		b.WriteString("calls " + c.Name + " " + n.Text(arguments(c.Arguments)) + "\n")
 	}
@@ -70,8 +71,16 @@ func (n *Normal) message(m *model.Message) string {
 			word = "error"
 		}
 		b.WriteString(word + " of " + r.ToolCallID + "\n" + n.Text(r.Text) + "\n")
+		writeImages(&b, r.Images)
 	}
 	return b.String()
+}
+
+// writeImages writes a line for each image: its hash stands for its bytes.
+func writeImages(b *strings.Builder, images []model.Image) {
+	for _, i := range images {
+		b.WriteString("image " + i.String() + ", SHA-256 " + i.SHA256 + "\n")
+	}
 }
 
 // arguments returns JSON in one form.
