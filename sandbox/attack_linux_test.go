@@ -306,6 +306,10 @@ func TestSetID(t *testing.T) {
 		`python3 -c 'import os; os.mknod("g", 0o106755)'`,
 		`python3 -c 'import os; h = os.open(".", os.O_TMPFILE|os.O_RDWR, 0o4755); os.link("/proc/self/fd/%d" % h, "h", follow_symlinks=True)'`,
 		`python3 -c 'import ctypes; l = ctypes.CDLL(None); open("i", "w"); l.syscall(452, -100, b"i", 0o4755, 0); l.syscall(268, -100, b"i", 0o4755)'`,
+		`touch l; setfacl -m u::rwx l; setcap cap_setuid+ep l; python3 -c 'import os; os.setxattr("l", "security.capability", b"\x01\x00\x00\x02\x80" + b"\0" * 15)'; getcap l | sed 's/.*/chmod 4755 l/' | sh`,
+		`mkdir m; cp /usr/bin/id m/x; chmod 755 m/x; tar cf m.tar --mode=6755 m; rm -r m; tar xpf m.tar`,
+		`python3 -c 'import os, shutil; shutil.copy2("/usr/bin/passwd", "n"); os.mkdir("o", 0o6755); os.mkfifo("q", 0o4666)'`,
+		`cp -a /usr/bin/passwd r; cp -p /usr/bin/su s; ln /usr/bin/su u; rsync -p /usr/bin/su v; cpio -pdm . <<< /usr/bin/su`,
 		`python3 -c 'import os; fd = os.open("j", os.O_CREAT|os.O_WRONLY, 0o755); os.fchmod(fd, 0o6755)'`,
 	} {
 		out, _ := p.run(command)
@@ -313,6 +317,11 @@ func TestSetID(t *testing.T) {
 		if found = strings.TrimSpace(found); found != "" {
 			t.Errorf("%s\n%s\nleaves %s", command, out, found)
 		}
+	}
+	p.script(`cp /usr/bin/id old && chmod 6755 old`) // of somebody else
+	out, _ := p.run(`ls -l old; cat plain > old; echo >> old; truncate -s 3 old; python3 -c 'f = open("old", "r+"); f.write("x")'`)
+	if info, err := os.Stat(filepath.Join(p.root, "old")); err != nil || info.Mode()&(os.ModeSetuid|os.ModeSetgid) != 0 {
+		t.Errorf("a program with the bit was written to: %v %v\n%s", info.Mode(), err, out)
 	}
 	if out, _ := p.run(`chmod 755 plain && mkdir k && chmod 1777 k && stat -c %a plain k`); out != "755\n1777\n" {
 		t.Errorf("other modes: %q", out)

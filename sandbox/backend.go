@@ -56,6 +56,47 @@ func (s Support) Backend() (b Backend, why string) {
 	return "", "the kernel has neither unprivileged user namespaces nor Landlock: " + s.NoNamespaces
 }
 
+// Open says in sentences what the best sandbox of this system leaves open, and what would close
+// it. None means that it holds all that rules deny.
+func (s Support) Open() (out []string) {
+	backend, why := s.Backend()
+	if backend == "" {
+		return []string{why}
+	}
+	if backend == Landlock {
+		why := s.NoNamespaces
+		if why == "" {
+			why = "not available"
+		}
+		out = append(out, "a single denied file in an allowed folder, and names that rules deny and that are not there yet, are not held: allow unprivileged user namespaces ("+why+")")
+	}
+	if backend == Namespaces && !s.Supervisor {
+		out = append(out, notTold)
+	}
+	switch {
+	case s.Landlock == 0:
+		out = append(out, "there is no second wall behind the mounts: have the kernel start with landlock among its security modules (lsm=landlock,…)")
+	case s.Landlock < truncateABI:
+		out = append(out, noTruncate)
+	case backend == Landlock && s.Landlock < scopeABI:
+		out = append(out, "commands may send signals to other programs of the user: Landlock holds that from version 6 (Linux 6.12)")
+	}
+	return out
+}
+
+// The versions of Landlock that a part of the second wall needs.
+const (
+	truncateABI = 3
+	scopeABI    = 6
+)
+
+// What a system without the support for it leaves open.
+const (
+	notTold = "a new file may get a name that the rules deny, a file that changes while a command runs is not judged again, and commands have no unix sockets: " +
+		"the kernel tells nobody of such calls before Linux 5.19"
+	noTruncate = "Landlock does not keep a read-only file from being cut to nothing before version 3 (Linux 6.2)"
+)
+
 // Plan is what this system holds of a profile now.
 type Plan struct {
 	// Backend holds the command; "" none.

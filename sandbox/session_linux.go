@@ -103,9 +103,11 @@ func (s *Session) finish(p *Profile, l *layout) {
 	l.plan.Backend = s.backend
 	switch {
 	case s.backend == Landlock:
-		l.forLandlock(p)
+		if l.forLandlock(p); s.support.Landlock < truncateABI {
+			l.plan.NotHeld = append(l.plan.NotHeld, noTruncate)
+		}
 	case len(l.judged) > 0 && !s.support.Supervisor:
-		l.plan.NotHeld = append(l.plan.NotHeld, "a new file may get a name that the rules deny, and a folder with a denied file may be moved: the kernel tells nobody before (it needs Linux 5.19)")
+		l.plan.NotHeld = append(l.plan.NotHeld, notTold)
 	}
 }
 

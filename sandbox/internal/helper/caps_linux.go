@@ -12,7 +12,7 @@ import (
 // other users. They only work on what the sandbox shows. A command of anyone
 // else keeps none.
 var commandCaps = []uintptr{
-	unix.CAP_CHOWN, unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_FSETID,
+	unix.CAP_CHOWN, unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER,
 	unix.CAP_SETUID, unix.CAP_SETGID, unix.CAP_KILL,
 }
 

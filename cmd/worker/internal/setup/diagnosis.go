@@ -104,12 +104,16 @@ func takes(dir string, size int) error {
 // sandbox finds out what holds commands here, as the kernel gives it.
 func (p doctor) sandbox() finding {
 	f := finding{About: "sandbox", State: fineState}
-	backend, why := sandbox.Detect().Backend()
+	support := sandbox.Detect()
+	backend, why := support.Backend()
 	switch mode := p.Settings.Sandbox.Mode; {
 	case mode == sandbox.Off:
 		f.State, f.Text = noteState, "off, by --sandbox or the setting: commands are held by rules alone"
 	case backend != "":
 		f.Text = fmt.Sprintf("%s (--sandbox %s)", backend, mode)
+		if open := support.Open(); len(open) > 0 {
+			f.State, f.Advice = noteState, "not held: "+strings.Join(open, "; ")
+		}
 	case mode == sandbox.Required:
 		f.State, f.Text = wrongState, "it is required, and there is none: "+why
 		f.Advice = "no command runs until there is one: allow unprivileged user namespaces"
