@@ -54,11 +54,24 @@ func (p *Profile) SeatbeltProfile(tmp, proxy string) (string, error) {
 	for _, path := range p.Hidden {
 		line("(deny file-read* file-write* (subpath %s))", schemeString(path))
 	}
-	line("(allow network* (local ip \"localhost:*\"))\n(allow network-outbound (remote ip \"localhost:*\"))")
+	line("(deny file-write-setugid)")
+	p.seatbeltNetwork(line, tmp, proxy)
+	return b.String(), nil
+}
+
+// seatbeltNetwork lets commands listen on loopback, and reach the proxy and sockets of their own.
+// Loopback is the whole machine's here, so that other ports stay denied. A socket of another
+// program takes a rule that names it.
+func (p *Profile) seatbeltNetwork(line func(string, ...any), tmp, proxy string) {
+	line("(allow network-bind network-inbound (local ip \"localhost:*\"))")
 	if proxy != "" {
 		line("(allow network-outbound (remote ip %s))", schemeString(strings.Replace(proxy, "127.0.0.1", "localhost", 1)))
 	}
-	return b.String(), nil
+	line("(allow network-bind network-inbound (local unix-socket (subpath %s)))", schemeString(tmp))
+	line("(allow network-outbound (remote unix-socket (subpath %s)))", schemeString(tmp))
+	for _, socket := range p.sharedSockets() {
+		line("(allow network-outbound (remote unix-socket (literal %s)))", schemeString(socket.Path))
+	}
 }
 
 // seatbeltRules writes the rules of a tool in the order in which they count:
