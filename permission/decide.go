@@ -145,8 +145,8 @@ func (l *Layers) decide(v *Value) Decision {
 	return d
 }
 
-// ofThisMachine reports whether v is a host of this machine or its network, or a socket, that
-// the rule does not name: a rule for every host does not mean them.
+// ofThisMachine reports whether v is a host of this machine or its network, or a socket, and the
+// rule does not name it. A rule for every host does not mean them.
 func (l *Layers) ofThisMachine(v *Value, rule *Rule) bool {
 	return v.Tool == networkTool && !v.OnlyDenies() && v.Text != "*" && !strings.Contains(v.Text, anyText) &&
 		hostport.Internal(v.Text) && (rule == nil || !hostport.Names(rule.Pattern, v.Text))

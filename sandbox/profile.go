@@ -137,7 +137,7 @@ func NewProfile(in Input) *Profile {
 	p.Readable = p.mayAllow(readTool)
 	p.Writable = !in.ReadOnly && p.mayAllow(writeTool)
 	p.Hosts = p.mayAllow(networkTool) || p.mayAsk(networkTool)
-	p.Folders = append(append(p.Folders, p.outside()...), p.sharedSockets()...)
+	p.Folders = append(append(p.Folders, p.outside()...), sharedSockets(p)...)
 	return p
 }
 

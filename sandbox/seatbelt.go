@@ -55,21 +55,21 @@ func (p *Profile) SeatbeltProfile(tmp, proxy string) (string, error) {
 		line("(deny file-read* file-write* (subpath %s))", schemeString(path))
 	}
 	line("(deny file-write-setugid)")
-	p.seatbeltNetwork(line, tmp, proxy)
+	seatbeltNetwork(p, line, tmp, proxy)
 	return b.String(), nil
 }
 
 // seatbeltNetwork lets commands listen on loopback, and reach the proxy and sockets of their own.
 // Loopback is the whole machine's here, so that other ports stay denied. A socket of another
 // program takes a rule that names it.
-func (p *Profile) seatbeltNetwork(line func(string, ...any), tmp, proxy string) {
+func seatbeltNetwork(p *Profile, line func(string, ...any), tmp, proxy string) {
 	line("(allow network-bind network-inbound (local ip \"localhost:*\"))")
 	if proxy != "" {
 		line("(allow network-outbound (remote ip %s))", schemeString(strings.Replace(proxy, "127.0.0.1", "localhost", 1)))
 	}
 	line("(allow network-bind network-inbound (local unix-socket (subpath %s)))", schemeString(tmp))
 	line("(allow network-outbound (remote unix-socket (subpath %s)))", schemeString(tmp))
-	for _, socket := range p.sharedSockets() {
+	for _, socket := range sharedSockets(p) {
 		line("(allow network-outbound (remote unix-socket (literal %s)))", schemeString(socket.Path))
 	}
 }

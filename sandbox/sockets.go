@@ -27,7 +27,7 @@ func (p *Profile) refusedSocket(path string) *Refusal {
 
 // sharedSockets returns the sockets that rules let commands reach by their path. They are
 // shown to commands.
-func (p *Profile) sharedSockets() (out []Folder) {
+func sharedSockets(p *Profile) (out []Folder) {
 	for _, layer := range p.Rules {
 		for _, r := range layer.Rules {
 			path, ok := strings.CutPrefix(r.Pattern, hostport.Socket)

@@ -18,7 +18,7 @@ import (
 // Socket begins the value of a socket of this machine: "unix:/run/docker.sock".
 const Socket = "unix:"
 
-// Canonical returns host:port in the form that rules see: a name in lower case without a dot
+// Canonical returns host:port in the form that rules see. A name is in lower case without a dot
 // at its end, an address in its shortest form, a port without zeros before it. An error says
 // what is no host.
 func Canonical(hostport string) (string, error) {
@@ -91,8 +91,8 @@ func Pattern(pattern string) (string, error) {
 	return bangs + host + ":" + port, nil
 }
 
-// splitPattern returns the two parts of a pattern. The port is empty where a star stands for it
-// at the end of the host.
+// splitPattern returns the two parts of a pattern. The port is empty where a star
+// at the end of the host includes it.
 func splitPattern(body string) (host, port string, err error) {
 	host, port = body, "*"
 	if addr, err := netip.ParseAddr(strings.Trim(body, "[]")); err == nil {

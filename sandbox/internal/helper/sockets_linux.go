@@ -168,8 +168,7 @@ func (c *caller) connectPatiently(sock int, raw []byte) {
 	c.answer(err)
 }
 
-// become gives this thread alone the identity of a caller, which the other end of a connection
-// is told.
+// become gives this thread the identity of a caller. The other end of a connection is told it.
 func become(id identity) error {
 	const same = ^uintptr(0)
 	if _, _, e := unix.RawSyscall(unix.SYS_SETRESGID, same, uintptr(id.gid), same); e != 0 {
