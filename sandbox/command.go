@@ -43,6 +43,8 @@ type Command struct {
 	// the command gets.
 	Stdin, Stdout, Stderr *os.File
 
+	Terminal bool // Stdin is a terminal, which controls the command
+
 	Limits Limits
 
 	// Settle has git note anew what it tracks, some time after a moment. It is called where

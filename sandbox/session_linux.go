@@ -197,6 +197,7 @@ func (s *Session) attempt(cmd *Command) (*Process, error) {
 		Watched:   l.watched, Planned: planned.UnixNano(),
 		NoInternet: s.backend == Landlock,
 		Limits:     cmd.Limits.list(),
+		Terminal:   cmd.Terminal,
 	}
 	p := &Process{
 		session: s, profile: cmd.Profile, plan: &l.plan, held: slices.Concat(l.plan.Hidden, l.plan.ReadOnly),
@@ -220,7 +221,7 @@ func (s *Session) startUnheld(cmd *Command) (*Process, error) {
 		return nil, err
 	}
 	p := &Process{session: s, plan: &Plan{NotHeld: []string{s.why}}, pidfd: pidfd, socket: socket, stop: stop, done: make(chan struct{})}
-	if err := p.begin(&wire.Job{Args: cmd.Args, Env: cmd.Env, Dir: cmd.Dir, Unheld: true}); err != nil {
+	if err := p.begin(&wire.Job{Args: cmd.Args, Env: cmd.Env, Dir: cmd.Dir, Terminal: cmd.Terminal, Unheld: true}); err != nil {
 		return nil, err
 	}
 	return s.keep(p)

@@ -19,6 +19,9 @@ func (s *Session) End(status record.Status, why error) error {
 	if !status.Ended() {
 		return fmt.Errorf("session %s cannot end as %q", s.id, status)
 	}
+	if s.commands != nil {
+		s.commands.End("the end of its session")
+	}
 	if err := s.log.BeginEnd(); err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/errtext"
+	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session/askuser"
 	"github.com/agentworker/worker/session/audit"
 	"github.com/agentworker/worker/session/gate"
@@ -25,6 +26,7 @@ import (
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/session/toolcall"
 	"github.com/agentworker/worker/tool"
+	"github.com/agentworker/worker/tool/commands"
 )
 
 // Manager opens sessions, and has all sessions that run in this process. It is safe for
@@ -70,6 +72,7 @@ func OpenManager(ctx context.Context, opts Options) (*Manager, error) {
 		limits:   limits,
 		paths:    opts.Workspace,
 		recovery: r,
+		commands: commands.NewTable(),
 		forget:   m.forget,
 	}
 	p.calls.BootID, p.calls.Counted = p.BootID, p.totals.addToolCall
@@ -121,6 +124,7 @@ func (m *Manager) Close() error {
 	if m.requests != nil {
 		m.requests.Close()
 	}
+	m.p.commands.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), index.WriteTimeout)
 	defer cancel()
 	if m.cleans.Load() { // the rest is for the sweeps of others
@@ -234,6 +238,28 @@ func (n noter) NoteTodo(todo event.Todo) {
 // NotePlan implements [notes.Session].
 func (n noter) NotePlan(plan event.Plan) {
 	n.s.log.PublishNoted(plan, func(*record.Record) { n.s.notes.SetPlan(plan) })
+}
+
+// commander is a session that is told of its commands in the background.
+type commander struct{ s *Session }
+
+// CommandStarted implements [commands.Session].
+func (c commander) CommandStarted(info commands.Info) {
+	c.s.log.Publish(event.CommandStart{CommandID: info.ID, ToolCallID: info.CallID, Command: info.Line, TTY: info.Terminal})
+}
+
+// CommandEnded implements [commands.Session].
+func (c commander) CommandEnded(info commands.Info, end commands.End) {
+	ev := event.CommandEnd{CommandID: info.ID, Signal: end.Signal, StoppedBy: end.Stopped, Bytes: end.Bytes, DurationMs: end.Duration.Milliseconds()}
+	if end.Status >= 0 {
+		ev.ExitStatus = &end.Status
+	}
+	c.s.log.Publish(ev)
+}
+
+// Judge implements [commands.Session].
+func (c commander) Judge(ctx context.Context, callID string, value permission.Value) error {
+	return c.s.calls.DecideAlone(ctx, callID, value)
 }
 
 // requested answers the requests about sessions that run in this process.

@@ -105,6 +105,10 @@ func (m *Manager) openClaimed(ctx context.Context, spec *Spec) (*Session, error)
 	return s, nil
 }
 
+// commandsPerTakeover is how far the numbers of a session's commands rise with each takeover: those
+// from before are gone, and must not be taken for new ones.
+const commandsPerTakeover = 1000
+
 // newSession returns the session of a spec. Nothing of it is stored. It adds to the spec's
 // warnings.
 func (m *Manager) newSession(ctx context.Context, spec *Spec) (*Session, error) {
@@ -161,6 +165,8 @@ func (m *Manager) newSession(ctx context.Context, spec *Spec) (*Session, error) 
 	s.calls = toolcall.New(&p.calls, s.log, s.life, spec.Approver)
 	s.calls.Tools, s.calls.Paths = tools.Only(s.allowed), paths
 	s.calls.Rules.Set(spec.rulesets())
+	s.commands = p.commands.Open(commander{s}, commandsPerTakeover*record.Takeovers)
+	s.calls.Background = s.commands
 	s.usage = usage{budget: budget, totals: &p.totals, log: s.log, life: s.life, ask: s.calls.AskBudget}
 	switch {
 	case s.caller:

@@ -9,6 +9,7 @@ import (
 	"github.com/agentworker/worker/session/journal"
 	"github.com/agentworker/worker/session/models"
 	"github.com/agentworker/worker/session/toolcall"
+	"github.com/agentworker/worker/tool/commands"
 )
 
 // process is what the sessions of a process share. Its fields do not change.
@@ -21,6 +22,7 @@ type process struct {
 	limits   Limits
 	paths    permission.Workspace
 	totals   totals
+	commands *commands.Table // that go on in the background
 	recovery *recoverer
 	holding  atomic.Bool     // sessions are about to be handed over: see [Manager.HandOver]
 	forget   func(id string) // called when a session has ended

@@ -22,6 +22,7 @@ import (
 	"github.com/agentworker/worker/session/requests"
 	"github.com/agentworker/worker/session/toolcall"
 	"github.com/agentworker/worker/tool"
+	"github.com/agentworker/worker/tool/commands"
 )
 
 // Session is a session that runs in this process. Prompt and Call are its two ways to work;
@@ -43,6 +44,8 @@ type Session struct {
 	calls *toolcall.Calls            // tool calls, the gate before them, and questions
 	usage usage                      // what it uses, and may use
 	notes notes.Noted                // what its model has noted
+
+	commands *commands.Commands // that go on in its background
 
 	first      firstPrompt
 	before     before // what was done before this process resumed it

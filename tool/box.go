@@ -27,9 +27,9 @@ type box struct {
 // boxCall is a call whose programs run in a box.
 type boxCall struct {
 	judge   func(ctx context.Context, value permission.Value) error
-	waits   *allowance.Allowance
-	asking  sync.Mutex      // one question at a time; guards the two below
-	allowed map[string]bool // hosts that this call may reach
+	waits   *allowance.Allowance // nil means the call has no time limit
+	asking  sync.Mutex           // one question at a time; guards the two below
+	allowed map[string]bool      // hosts that this call may reach
 	refused []sandbox.Refusal
 }
 
@@ -74,8 +74,9 @@ func (b *box) reach(ctx context.Context, hostport, name string) error {
 	if call.judge == nil {
 		return errors.New("nobody judges connections of this call")
 	}
-	resume := call.waits.Hold()
-	defer resume()
+	if call.waits != nil {
+		defer call.waits.Hold()()
+	}
 	if err := call.judge(ctx, value); err != nil {
 		call.refuse(hostport, err.Error())
 		return err
@@ -88,7 +89,11 @@ func (b *box) reach(ctx context.Context, hostport, name string) error {
 func (b *box) enter(c *boxCall) (leave func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.calls = append(b.calls, c)
+	if c.waits == nil { // a command in the background: who makes a call may be asked, and goes first
+		b.calls = slices.Insert(b.calls, 0, c)
+	} else {
+		b.calls = append(b.calls, c)
+	}
 	return func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()

@@ -21,6 +21,8 @@ type shellExecArgs struct {
 	Command        string `json:"command" jsonschema:"The command line, run by bash (or sh) in the folder of the workspace."`
 	TimeoutSeconds int    `json:"timeoutSeconds,omitempty" jsonschema:"Stop the command after this many seconds, at most 3600. Default: 120."`
 	Description    string `json:"description,omitempty" jsonschema:"What the command does, in five to ten words, for the people who are asked to approve it."`
+	Background     bool   `json:"background,omitempty" jsonschema:"true: the call returns at once with an id, and the command goes on, such as a server or a long build. It has no time limit unless timeoutSeconds sets one."`
+	TTY            bool   `json:"tty,omitempty" jsonschema:"true, with background: the command has a terminal."`
 }
 
 // maxShellTimeout is the longest that a command may ask for.
@@ -63,7 +65,8 @@ func shellExec(ws *Workspace, dir string) Tool {
 			Name: toolcatalog.ShellExec,
 			Description: fmt.Sprintf("Runs a shell command in %s, and gives what it writes to stdout and stderr, and its exit status. "+
 				"There is no terminal and stdin is empty, so nothing can ask back: pass flags such as --yes. "+
-				"Each call is a new shell: cd and variables do not last. What it leaves running in the background is ended with it. "+
+				"Each call is a new shell: cd and variables do not last. What it leaves running is ended with it: "+
+				"for a server or another command that is to go on, pass background: true. Later calls reach its ports on localhost. "+
 				"It runs in a sandbox: files and hosts that the rules do not allow are out of its reach, /tmp is the session's own. "+
 				"Output over %s is cut in the middle. Prefer read_file, edit_file, glob and grep to cat, sed, find and grep.",
 				begins, showSize(int64(ws.opts.MaxOutputBytes))),
@@ -98,6 +101,11 @@ func (ws *Workspace) shell(ctx context.Context, call *Call, a shellExecArgs, dir
 		return Result{}, errors.New("neither bash nor sh is in PATH: install one of them")
 	case call.Rules == nil:
 		return Result{}, errors.New("there are no rules to run it by")
+	case a.TTY && !a.Background:
+		return Result{}, errors.New("tty is for commands with background: true")
+	}
+	if a.Background {
+		return background(ws, call, a, dir)
 	}
 	limit := ws.opts.ShellTimeout
 	if a.TimeoutSeconds > 0 {
@@ -127,7 +135,7 @@ func (ws *Workspace) shell(ctx context.Context, call *Call, a shellExecArgs, dir
 	failed := true
 	switch {
 	case ctx.Err() != nil && errors.Is(context.Cause(ctx), errTimeLimit):
-		text += fmt.Sprintf("(stopped after %s, the time limit; timeoutSeconds sets another, up to %d)", errtext.Duration(limit), maxShellTimeout/time.Second)
+		text += fmt.Sprintf("(stopped after %s, the time limit; timeoutSeconds sets another, up to %d, and with background: true a command goes on while you do other work)", errtext.Duration(limit), maxShellTimeout/time.Second)
 	case ctx.Err() != nil:
 		text += fmt.Sprintf("(stopped after %s: %v)", took.Round(time.Millisecond), context.Cause(ctx))
 	case err != nil:

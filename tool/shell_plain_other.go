@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"github.com/agentworker/worker/internal/procgroup"
+	"github.com/agentworker/worker/sandbox"
 )
 
 // runPlain runs the command without a sandbox, and waits until nothing of it is left.
@@ -53,3 +54,54 @@ func (c *command) runPlain() error {
 	}
 	return nil
 }
+
+// plainRunning is a command that goes on without a sandbox. What has left its process group is out
+// of reach.
+type plainRunning struct {
+	cmd     *exec.Cmd
+	release func()
+}
+
+// startPlain starts a command that goes on without a sandbox.
+func startPlain(ws *Workspace, c *sandbox.Command) (Running, error) {
+	cmd := exec.Command(ws.opts.Shell)
+	cmd.Dir, cmd.Env = c.Dir, c.Env
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Stdin, c.Stdout, c.Stderr
+	procgroup.Own(cmd, syscall.SIGTERM)
+	if c.Terminal {
+		procgroup.Control(cmd)
+	}
+	release, err := watched(cmd, ws.opts.Shell, c.Args[len(c.Args)-1])
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		release()
+		return nil, fmt.Errorf("running a command: %w", err)
+	}
+	return &plainRunning{cmd, release}, nil
+}
+
+// Wait implements [Running].
+func (r *plainRunning) Wait() (status int, signal string) {
+	defer r.release()
+	err := r.cmd.Wait()
+	procgroup.Kill(r.cmd)
+	switch state := r.cmd.ProcessState; {
+	case state == nil:
+		return -1, err.Error()
+	case state.Exited():
+		return state.ExitCode(), ""
+	default:
+		return -1, state.String()
+	}
+}
+
+// Signal implements [Running].
+func (r *plainRunning) Signal(sig syscall.Signal) error { return procgroup.Signal(r.cmd, sig) }
+
+// Kill implements [Running].
+func (r *plainRunning) Kill() { procgroup.Kill(r.cmd) }
+
+// Explain implements [Running]: no sandbox has refused anything.
+func (*plainRunning) Explain(string) []sandbox.Refusal { return nil }

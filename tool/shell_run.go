@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/internal/worktree"
+	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/sandbox"
 	"github.com/agentworker/worker/tool/internal/headtail"
 )
@@ -127,6 +128,115 @@ func (c *command) supervise(start func(context.Context, *sandbox.Command) (*sand
 		c.ended = state.String()
 	}
 	return proc, nil
+}
+
+// Background keeps the commands of a session that go on when the call has returned that has
+// started them.
+type Background interface {
+	// Start starts a command, and returns what the model reads of it.
+	Start(c *BackgroundCommand) (Result, error)
+
+	// Judge is [Call.Judge] while no call runs: nobody is asked.
+	Judge(ctx context.Context, callID string, value permission.Value) error
+}
+
+// BackgroundCommand is a command that goes on.
+type BackgroundCommand struct {
+	CallID    string // of the call that starts it
+	Line      string
+	Terminal  bool          // its input and output are one
+	TimeLimit time.Duration // 0 means none
+	LogDir    string        // the folder for what it writes; "" means the system's for temporary files
+
+	// Start starts it with a stdin, a stdout and a stderr.
+	Start func(stdio [3]*os.File) (Running, error)
+}
+
+// Running is a command that goes on.
+type Running interface {
+	// Wait waits until nothing of the command runs. The status is -1 if a signal has ended it,
+	// which signal says.
+	Wait() (status int, signal string)
+
+	Signal(sig syscall.Signal) error // to its process group
+	Kill()                           // ends all that it has started
+
+	// Explain returns what the sandbox has refused, as the end of the output and the sandbox
+	// itself tell, once it has ended.
+	Explain(output string) []sandbox.Refusal
+}
+
+// background starts a command that goes on, and begins in the folder dir.
+func background(ws *Workspace, call *Call, a shellExecArgs, dir string) (Result, error) {
+	if call.Background == nil {
+		return Result{}, errors.New("no command can go on in the background here: run it without background")
+	}
+	b, err := ws.boxes.of(call.SessionID, &ws.opts.Sandbox)
+	if err != nil {
+		return Result{}, err
+	}
+	profile := ws.SandboxProfile(call.Rules, call.Approved)
+	running := &boxCall{allowed: make(map[string]bool), judge: func(ctx context.Context, value permission.Value) error {
+		return call.Background.Judge(ctx, call.ID, value)
+	}}
+	return call.Background.Start(&BackgroundCommand{
+		CallID: call.ID, Line: a.Command, Terminal: a.TTY, TimeLimit: time.Duration(a.TimeoutSeconds) * time.Second, LogDir: ws.opts.Sandbox.Dir,
+		Start: func(stdio [3]*os.File) (Running, error) {
+			cmd := &sandbox.Command{
+				Args: []string{ws.opts.Shell, "-c", "--", a.Command}, Dir: dir, Env: ws.env, Profile: profile,
+				Stdin: stdio[0], Stdout: stdio[1], Stderr: stdio[2], Terminal: a.TTY,
+				Settle: func(after time.Time) { _ = worktree.RewriteIndex(context.Background(), ws.files.Dir(), after) },
+			}
+			start := b.Start
+			if backend, _ := b.Backend(); backend == "" {
+				start, cmd.Env, cmd.Profile = b.StartUnheld, plainEnv(ws.env, ws.opts.Env), nil
+			}
+			leave := b.enter(running)
+			proc, err := start(context.Background(), cmd)
+			switch {
+			case err == nil:
+				return &heldRunning{Process: proc, profile: cmd.Profile, call: running, leave: leave}, nil
+			case errors.Is(err, sandbox.ErrNotHeld):
+				leave()
+				return startPlain(ws, cmd)
+			}
+			leave()
+			return nil, fmt.Errorf("running a command: %w", err)
+		},
+	})
+}
+
+// heldRunning is a command that goes on and ends with its session's sandbox.
+type heldRunning struct {
+	*sandbox.Process
+	profile *sandbox.Profile // nil means that no sandbox holds it
+	call    *boxCall
+	leave   func()
+}
+
+// Wait implements [Running].
+func (r *heldRunning) Wait() (status int, signal string) {
+	defer r.leave()
+	state, err := r.Process.Wait()
+	if err != nil {
+		return -1, err.Error()
+	}
+	if status = state.ExitCode(); status < 0 {
+		signal = state.String()
+	}
+	return status, signal
+}
+
+// Explain implements [Running].
+func (r *heldRunning) Explain(output string) (refused []sandbox.Refusal) {
+	if r.profile == nil {
+		return nil
+	}
+	for _, e := range r.Process.Explain(output) {
+		e.Path = r.profile.Shown(e.Path)
+		refused = append(refused, e)
+	}
+	return append(refused, r.call.refusals()...)
 }
 
 // plainEnv is env for a command without a sandbox, which shares /tmp with everybody:

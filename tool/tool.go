@@ -140,6 +140,10 @@ type Call struct {
 	// returns.
 	Caller Caller
 
+	// Background keeps commands that go on when the call has returned. nil means that
+	// none can.
+	Background Background
+
 	// Readable reports whether the session may see the file at path, which is
 	// slash-separated and relative to the workspace. Tools that list or search leave out what
 	// it refuses, and say how many they left out. nil means all is readable.

@@ -46,6 +46,14 @@ func (e Check) Masked() (Event, bool) {
 	return result(&m, e)
 }
 
+func (e CommandStart) Masked() (Event, bool) {
+	var m masker
+	e.Command = m.text(e.Command)
+	return result(&m, e)
+}
+
+func (CommandEnd) Masked() (Event, bool) { return nil, false }
+
 func (e TurnComplete) Masked() (Event, bool) {
 	var m masker
 	e.Message.Text = m.text(e.Message.Text)

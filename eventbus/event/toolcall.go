@@ -57,6 +57,24 @@ type FileChange struct {
 	After  string `json:"after,omitempty"`  // the same, as the tool has left it; empty means that the file is gone
 }
 
+// CommandStart reports that a command of the shell goes on in the session's background.
+type CommandStart struct {
+	CommandID  string `json:"commandId"` // unique in its session
+	ToolCallID string `json:"toolCallId"`
+	Command    string `json:"command"`
+	TTY        bool   `json:"tty,omitempty"` // it has a terminal
+}
+
+// CommandEnd reports that nothing runs any more of a command in the background.
+type CommandEnd struct {
+	CommandID  string `json:"commandId"`
+	ExitStatus *int   `json:"exitStatus,omitempty"` // nil means it has none: see Signal
+	Signal     string `json:"signal,omitempty"`     // "signal: killed", or why it is not known
+	StoppedBy  string `json:"stoppedBy,omitempty"`  // shell_stop, a limit, an end; empty means it has ended by itself
+	Bytes      int64  `json:"bytes"`                // that it has written
+	DurationMs int64  `json:"durationMs"`
+}
+
 // Check is the outcome of one of the checks of a session: what has to hold for its
 // answer to be taken.
 type Check struct {

@@ -18,6 +18,8 @@ func (ToolApprovalRequired) Type() string { return "tool_approval_required" }
 func (ToolApprovalResolved) Type() string { return "tool_approval_resolved" }
 func (QuestionAsked) Type() string        { return "question_asked" }
 func (QuestionAnswered) Type() string     { return "question_answered" }
+func (CommandStart) Type() string         { return "command_start" }
+func (CommandEnd) Type() string           { return "command_end" }
 func (Check) Type() string                { return "check" }
 func (Todo) Type() string                 { return "todo" }
 func (Plan) Type() string                 { return "plan" }
@@ -63,6 +65,8 @@ func init() {
 	register[ToolApprovalResolved](row{})
 	register[QuestionAsked](row{})
 	register[QuestionAnswered](row{})
+	register[CommandStart](row{})
+	register[CommandEnd](row{})
 	register[Check](row{})
 	register[Todo](row{})
 	register[AgentChanged](row{})

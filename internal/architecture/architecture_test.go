@@ -71,8 +71,9 @@ var mayImport = map[string][]string{
 
 	"tool/web":       {"permission", "sandbox", "tool", "internal/hostport"},                                           // the web
 	"tool/mcpclient": {"permission", "sandbox", "tool", "internal/mcpconfig", "internal/trusted", "internal/hostport"}, // MCP servers as tools
+	"tool/commands":  {"permission", "permission/shell", "sandbox", "tool", "tool/internal/headtail"},                  // that go on in the background
 	"tool":           {"permission", "permission/shell", "sandbox", "internal/worktree"},
-	"session":        {"hooks", "session/audit", "session/conversation", "session/gate", "session/inbox", "session/journal", "session/lease", "session/lifetime", "session/masking", "session/models", "session/notes", "session/requests", "session/store", "session/toolcall", "eventbus", "eventbus/event", "permission", "permission/shell", "policy", "model", "tool"},
+	"session":        {"hooks", "session/audit", "session/conversation", "session/gate", "session/inbox", "session/journal", "session/lease", "session/lifetime", "session/masking", "session/models", "session/notes", "session/requests", "session/store", "session/toolcall", "eventbus", "eventbus/event", "permission", "permission/shell", "policy", "model", "tool", "tool/commands"},
 	"taskt":          {"agentdefs", "agentdefs/skills", "session", "session/gate", "session/masking", "session/store", "eventbus", "eventbus/event", "model", "tool", "permission", "taskt/budget", "taskt/control", "taskt/input", "taskt/instructions", "taskt/memory", "taskt/offer", "taskt/planexit", "taskt/report", "taskt/skilltool", "taskt/slots", "taskt/workdir", "internal/spendlimit"},
 	"frontdoor":      {"taskt", "taskt/control", "taskt/input", "taskt/offer", "taskt/slots", "taskt/upkeep", "session", "session/live", "session/store", "eventbus", "eventbus/event", "frontdoor/mcpserver/internal/exttask", "frontdoor/mcpserver/internal/mcphttp", "frontdoor/mcpserver/internal/transport"},
 

@@ -17,6 +17,12 @@ func Own(cmd *exec.Cmd, sig syscall.Signal) {
 	cmd.Cancel = func() error { return signal(cmd, sig) }
 }
 
+// Control makes stdin, which is a terminal, the one that controls the group. Call it after [Own].
+func Control(cmd *exec.Cmd) { cmd.SysProcAttr.Setctty = true }
+
+// Signal sends a signal to the group of cmd, which has been started.
+func Signal(cmd *exec.Cmd, sig syscall.Signal) error { return signal(cmd, sig) }
+
 // Kill ends what is left of the group of cmd, which has been started.
 func Kill(cmd *exec.Cmd) { _ = signal(cmd, syscall.SIGKILL) }
 

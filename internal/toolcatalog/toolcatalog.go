@@ -13,23 +13,26 @@ import (
 
 // The names of the tools that code outside of their own packages asks about.
 const (
-	ReadFile   = "read_file"
-	WriteFile  = "write_file"
-	EditFile   = "edit_file"
-	ApplyPatch = "apply_patch"
-	ShellExec  = "shell_exec"
-	Grep       = "grep"
-	Glob       = "glob"
-	ListDir    = "list_dir"
-	WebFetch   = "web_fetch"
-	WebSearch  = "web_search"
-	Task       = "task"
-	Todo       = "todo"
-	Plan       = "plan"
-	PlanExit   = "plan_exit"
-	Remember   = "remember"
-	AskUser    = "ask_user"
-	Skill      = "skill"
+	ReadFile    = "read_file"
+	WriteFile   = "write_file"
+	EditFile    = "edit_file"
+	ApplyPatch  = "apply_patch"
+	ShellExec   = "shell_exec"
+	ShellOutput = "shell_output"
+	ShellInput  = "shell_input"
+	ShellStop   = "shell_stop"
+	Grep        = "grep"
+	Glob        = "glob"
+	ListDir     = "list_dir"
+	WebFetch    = "web_fetch"
+	WebSearch   = "web_search"
+	Task        = "task"
+	Todo        = "todo"
+	Plan        = "plan"
+	PlanExit    = "plan_exit"
+	Remember    = "remember"
+	AskUser     = "ask_user"
+	Skill       = "skill"
 )
 
 // Kind says what a call does, in the words of the Agent Client Protocol.
@@ -88,6 +91,10 @@ type Tool struct {
 	// its own, and its name in an agent file means those.
 	RuledByWriters bool
 
+	// With names another tool whose rules hold for this one, and with which it comes: rules
+	// don't name it by itself. Empty means none.
+	With string
+
 	// Reserved says that rules may name the tool, which is there only where a setting offers it,
 	// or not yet.
 	Reserved bool
@@ -118,7 +125,16 @@ var All = []Tool{
 		Hooked:    Hooked{"apply_patch Write Edit MultiEdit", "apply_patch", "input=command=command"}},
 	{Name: ShellExec, Group: "shell", Kind: KindExecute, Argument: "command", Default: "ask",
 		Elsewhere: "bash powershell shell shelltool execute execute_bash run_shell_command runcommands runinterminal run_in_terminal",
-		Hooked:    Hooked{"Bash", "bash", "command *timeoutSeconds=timeout description"}},
+		Hooked:    Hooked{"Bash", "bash", "command *timeoutSeconds=timeout description background=run_in_background"}},
+	{Name: ShellOutput, Kind: KindRead, Argument: "id", Own: true, With: ShellExec,
+		Elsewhere: "bashoutput exec_shell_wait monitor",
+		Hooked:    Hooked{"BashOutput", "read_bash", "id=bash_id=shellId until=filter"}},
+	{Name: ShellInput, Kind: KindExecute, Argument: "text", Own: true, With: ShellExec,
+		Elsewhere: "exec_shell_interact",
+		Hooked:    Hooked{"", "write_bash", "id=id=shellId text=text=input"}},
+	{Name: ShellStop, Kind: KindExecute, Argument: "id", Own: true, With: ShellExec,
+		Elsewhere: "killshell killbash",
+		Hooked:    Hooked{"KillShell KillBash", "stop_bash", "id=shell_id=shellId"}},
 	{Name: WebFetch, Group: "web", Kind: KindFetch, Argument: "url",
 		Elsewhere: "fetch fetchurl webfetch webfetchtool",
 		Hooked:    Hooked{"WebFetch", "web_fetch", "url prompt"}},

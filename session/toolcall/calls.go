@@ -50,6 +50,8 @@ type Calls struct {
 	Paths permission.Workspace // what paths of the tools are relative to
 	Audit Audit
 
+	Background tool.Background // keeps commands that go on; nil means none can
+
 	p        *Process
 	log      *journal.Journal
 	life     *lifetime.Life

@@ -88,6 +88,31 @@ func (s *Calls) decideLate(ctx context.Context, callID string, value permission.
 	return nil
 }
 
+// DecideAlone decides on a value that shows up while no call runs, as the call that has started
+// it would. Nobody is asked.
+func (s *Calls) DecideAlone(ctx context.Context, callID string, value permission.Value) error {
+	rules, err := s.layers(nil)
+	if err != nil {
+		return err
+	}
+	values := []permission.Value{value}
+	decision := rules.Decide(values)
+	c := &Call{ToolCall: model.ToolCall{ID: callID, Name: value.Tool}}
+	entry := s.Audit.decision(c, values, decision, rules)
+	switch decision.Action {
+	case permission.Allow:
+		if v := s.Audit.stored(ctx, c, entry, verdict{allowed: true}); !v.allowed {
+			return errors.New(v.refusal.Text)
+		}
+		return nil
+	case permission.Ask:
+		s.Audit.note(entry.Answered(event.Denied, "nobody"))
+		return errors.New(rules.Reason(decision) + " Nobody is asked on behalf of a command in the background.")
+	}
+	s.Audit.note(entry)
+	return errors.New(rules.Reason(decision))
+}
+
 // decide decides by the rules on a call, which need not be one of a tool. A call that the
 // audit log does not take is refused.
 func (s *Calls) decide(ctx context.Context, rules *gate.Layers, c *Call, values []permission.Value) verdict {

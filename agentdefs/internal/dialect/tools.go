@@ -40,7 +40,6 @@ var counterparts = func() map[string]Counterpart {
 		{"read_file", "", notebooks, "notebookread"},
 		{"edit_file", "", notebooks, "notebookedit editnotebook edit_notebook_file"},
 		{"write_file edit_file", "", "", "editfiles fs_write"},
-		{"", "shell_exec", "", "bashoutput killshell killbash monitor"},
 		{"grep glob list_dir", "", "", "search codebase usages"},
 		{"read_file grep list_dir", "read_file grep glob list_dir", "", "fs_read"},
 		{"read_file grep glob list_dir", "", "", "read-only"},
@@ -65,6 +64,9 @@ var counterparts = func() map[string]Counterpart {
 		means := sameTools(tool.Name)
 		if tool.RuledByWriters { // its own name says that the agent is to have it
 			means = Counterpart{Allow: append(slices.Clone(toolcatalog.Writers), tool.Name), Deny: toolcatalog.Writers}
+		}
+		if tool.With != "" { // allowed by itself it is of no use
+			means = Counterpart{Deny: []string{tool.With}}
 		}
 		for _, name := range append(tool.OtherNames(), tool.Name) {
 			m[name] = means

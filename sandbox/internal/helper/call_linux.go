@@ -162,12 +162,12 @@ func start(job *wire.Job) (child, error) {
 	return r.child, r.err
 }
 
-// fork starts the program of the command, in a session of its own: without a
-// terminal no program can stop and wait for a password there.
+// fork starts the program of the command, in a session of its own: unless it has a
+// terminal, no program can stop and wait for a password there.
 func fork(path string, job *wire.Job) (pid int, err error) {
 	pid, err = syscall.ForkExec(path, job.Args, &syscall.ProcAttr{
 		Dir: job.Dir, Env: job.Env, Files: []uintptr{0, 1, 2},
-		Sys: &syscall.SysProcAttr{Setsid: true},
+		Sys: &syscall.SysProcAttr{Setsid: true, Setctty: job.Terminal},
 	})
 	if err != nil {
 		return 0, fmt.Errorf("starting %s in %s: %w", path, job.Dir, err)

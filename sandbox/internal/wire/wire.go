@@ -117,6 +117,8 @@ type Job struct {
 
 	Limits []Limit
 
+	Terminal bool // stdin is a terminal, which controls the command
+
 	// Unheld: nothing of the above holds the command. It is only ended with all
 	// that it has started.
 	Unheld bool

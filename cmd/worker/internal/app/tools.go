@@ -1,12 +1,15 @@
 package app
 
 import (
+	"slices"
+
 	"github.com/agentworker/worker/tool"
+	"github.com/agentworker/worker/tool/commands"
 	"github.com/agentworker/worker/tool/web"
 )
 
 // BuiltinTools returns the built-in tools for files, commands and the web. Commands begin in dir:
 // see [tool.BuiltinIn].
 func BuiltinTools(p *Program, files *tool.Workspace, dir string) []tool.Tool {
-	return append(tool.BuiltinIn(files, dir), web.Tools(web.Options{Version: Version(), Search: p.Settings.WebSearch()})...)
+	return slices.Concat(tool.BuiltinIn(files, dir), commands.Tools(), web.Tools(web.Options{Version: Version(), Search: p.Settings.WebSearch()}))
 }

@@ -1,0 +1,216 @@
+//go:build unix
+
+package commands_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/sandbox"
+	"github.com/agentworker/worker/tool"
+	"github.com/agentworker/worker/tool/commands"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// modes are the ways in which commands run.
+var modes = []sandbox.Mode{sandbox.Auto, sandbox.Off}
+
+// allowAll are rules that allow everything.
+var allowAll = &permission.Layers{Static: permission.MustRuleset(permission.Rule{Tool: "*", Pattern: "*", Action: permission.Allow})}
+
+// place is a session in a workspace.
+type place struct {
+	t        *testing.T
+	dir      string
+	table    *commands.Table
+	commands *commands.Commands
+	tools    map[string]tool.Tool
+
+	mu     sync.Mutex
+	events []string
+}
+
+func newPlace(t *testing.T, mode sandbox.Mode) *place {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ws, err := tool.OpenWorkspace(dir, &tool.Options{Sandbox: tool.SandboxOptions{Mode: mode}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ws.Close() })
+	p := &place{t: t, dir: dir, table: commands.NewTable(), tools: map[string]tool.Tool{}}
+	p.commands = p.table.Open(p, 0)
+	for _, b := range append(tool.Builtin(ws), commands.Tools()...) {
+		p.tools[b.Spec().Name] = b
+	}
+	t.Cleanup(p.table.Close)
+	return p
+}
+
+func (p *place) note(format string, args ...any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.events = append(p.events, fmt.Sprintf(format, args...))
+}
+
+func (p *place) CommandStarted(c commands.Info) { p.note("%s start %s", c.ID, c.Line) }
+func (p *place) CommandEnded(c commands.Info, end commands.End) {
+	p.note("%s end %v", c.ID, end)
+}
+func (p *place) Judge(context.Context, string, permission.Value) error {
+	return errors.New("nobody is asked")
+}
+
+func (p *place) told() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return strings.Join(p.events, "\n")
+}
+
+type args map[string]any
+
+func (p *place) call(name string, a args) tool.Result {
+	p.t.Helper()
+	raw, err := json.Marshal(a)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	values, err := p.tools[name].Values(raw)
+	var r tool.Result
+	if err == nil {
+		r, err = p.tools[name].Run(p.t.Context(), &tool.Call{ID: "call", SessionID: "ses", Args: raw, Values: values, Rules: allowAll, Background: p.commands})
+	}
+	if err != nil {
+		return tool.Errorf("%v", err)
+	}
+	return r
+}
+
+// has checks that the text of a call's result has all of want.
+func (p *place) has(name string, a args, want ...string) string {
+	p.t.Helper()
+	r := p.call(name, a)
+	for _, w := range want {
+		if !strings.Contains(r.Text, w) {
+			p.t.Errorf("%s(%v): %q, want %q", name, a, r.Text, w)
+		}
+	}
+	return r.Text
+}
+
+func each(t *testing.T, test func(t *testing.T, p *place)) {
+	for _, mode := range modes {
+		t.Run(string(mode), func(t *testing.T) { test(t, newPlace(t, mode)) })
+	}
+}
+
+// TestCommand: a command goes on after its call, is read in parts, and stopped.
+func TestCommand(t *testing.T) {
+	each(t, func(t *testing.T, p *place) {
+		p.has("shell_exec", args{"command": "echo one; until test -e go; do sleep 0.02; done; echo two; sleep 10000", "background": true}, "cmd_1 runs in the background")
+		p.has("shell_output", args{"waitSeconds": 30}, "one\n", "(cmd_1 runs for ")
+		p.has("shell_output", args{"id": "cmd_1"}, "(cmd_1 runs for ")
+		p.has("shell_exec", args{"command": "touch go"}, "(exit status 0)")
+		if text := p.has("shell_output", args{"id": "cmd_1", "until": "^tw"}, "two\n"); strings.Contains(text, "one") {
+			t.Errorf("it was read before: %q", text)
+		}
+		p.has("shell_output", args{"id": "cmd_1", "from": 0}, "one\ntwo\n")
+		p.has("shell_output", args{"id": "cmd_1", "from": -4}, "two\n")
+		p.has("shell_stop", args{"id": "cmd_1"}, "cmd_1 has ended: ", "stopped by shell_stop; 8 bytes in all")
+		p.has("shell_output", args{"id": "cmd_1", "from": 0, "until": "never", "waitSeconds": 600}, "one\ntwo\n", "has ended")
+		p.commands.End("a test")
+		if told := p.told(); !strings.HasPrefix(told, "cmd_1 start echo one") || !strings.Contains(told, "\ncmd_1 end ") {
+			t.Errorf("the session was told %q", told)
+		}
+	})
+}
+
+// TestCommandWrong: what can't be done is said.
+func TestCommandWrong(t *testing.T) {
+	p := newPlace(t, sandbox.Auto)
+	p.has("shell_output", args{}, "no command was started in the background")
+	p.has("shell_exec", args{"command": "cat", "tty": true}, "tty is for commands with background: true")
+	p.has("shell_exec", args{"command": "exit 3", "background": true}, "cmd_1")
+	p.has("shell_output", args{"id": "cmd_1", "waitSeconds": 30}, "(cmd_1 has ended: exit status 3; 0 bytes in all)")
+	p.has("shell_output", args{"id": "cmd_2"}, `no command "cmd_2" in the background: there are cmd_1`)
+	p.has("shell_output", args{"id": "cmd_1", "from": 5}, "from is 5, and cmd_1 has written 0 bytes")
+	p.has("shell_output", args{"id": "cmd_1", "until": "("}, "until: error parsing regexp")
+	p.has("shell_output", args{"id": "cmd_1", "waitSeconds": 601}, "waitSeconds is 601")
+	p.has("shell_stop", args{"id": "cmd_1"}, "exit status 3;")
+	for range 8 {
+		p.has("shell_exec", args{"command": "sleep 10000", "background": true}, "runs in the background")
+	}
+	p.has("shell_exec", args{"command": "true", "background": true}, "8 commands run in this session's background, and no more may (cmd_2, ")
+	p.commands.End("a test")
+	p.has("shell_exec", args{"command": "true", "background": true}, "the session ends")
+}
+
+// TestCommandLimit: a command in the background has a time limit if the call gives one.
+func TestCommandLimit(t *testing.T) {
+	each(t, func(t *testing.T, p *place) {
+		p.has("shell_exec", args{"command": "sleep 10000", "background": true, "timeoutSeconds": 1}, "cmd_1")
+		p.has("shell_output", args{"waitSeconds": 60, "until": "never"}, "stopped by its time limit of 1s")
+	})
+}
+
+// TestCommandMuch: of much output the beginning and the end are shown, with the offset of what is
+// left out.
+func TestCommandMuch(t *testing.T) {
+	p := newPlace(t, sandbox.Auto)
+	p.has("shell_exec", args{"command": "echo first; seq 1000000; echo last", "background": true}, "cmd_1")
+	r := p.call("shell_output", args{"until": "^last$", "waitSeconds": 60})
+	if !r.Truncated || !strings.HasPrefix(r.Text, "first\n1\n2\n") || !strings.Contains(r.Text, "left out: from 25600 on …]") || !strings.Contains(r.Text, "\n1000000\nlast\n(") {
+		t.Errorf("%.200q … %q", r.Text, r.Text[max(0, len(r.Text)-200):])
+	}
+	p.has("shell_output", args{"from": 25600}, "left out: from 51200 on …]")
+}
+
+// TestCommandEnds: nothing is left of a command when its session ends, or its worker, be it deaf and
+// apart.
+func TestCommandEnds(t *testing.T) {
+	for name, end := range map[string]func(p *place){
+		"session": func(p *place) { p.commands.End("a test") },
+		"worker":  func(p *place) { p.table.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(t *testing.T, p *place) {
+				witness := filepath.Join(p.dir, "witness") // open as long as something of the command runs
+				if err := syscall.Mkfifo(witness, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				r, err := os.OpenFile(witness, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer r.Close()
+				p.has("shell_exec", args{"command": "exec 3>witness; (setsid sh -c 'trap \"\" HUP INT TERM; echo $$ >deaf; sleep 10000; sleep 10000' &); trap '' TERM; until test -s deaf; do sleep 0.01; done; echo there; sleep 10000; sleep 10000", "background": true}, "cmd_1")
+				p.has("shell_output", args{"until": "there", "waitSeconds": 60}, "there")
+				end(p)
+				_ = r.SetReadDeadline(time.Now().Add(time.Minute))
+				if _, err := io.ReadAll(r); err != nil {
+					t.Errorf("something of it runs: %v", err)
+				}
+				if told := p.told(); !strings.Contains(told, "cmd_1 end ") {
+					t.Errorf("after its end, the session was told %q", told)
+				}
+			})
+		})
+	}
+}
