@@ -22,7 +22,7 @@ type shellExecArgs struct {
 	TimeoutSeconds int    `json:"timeoutSeconds,omitempty" jsonschema:"Stop the command after this many seconds, at most 3600. Default: 120."`
 	Description    string `json:"description,omitempty" jsonschema:"What the command does, in five to ten words, for the people who are asked to approve it."`
 	Background     bool   `json:"background,omitempty" jsonschema:"true: the call returns at once with an id, and the command goes on, such as a server or a long build. It has no time limit unless timeoutSeconds sets one."`
-	TTY            bool   `json:"tty,omitempty" jsonschema:"true, with background: the command has a terminal."`
+	TTY            bool   `json:"tty,omitempty" jsonschema:"true, with background: the command has a terminal, for a program that asks. shell_input types into it."`
 }
 
 // maxShellTimeout is the longest that a command may ask for.

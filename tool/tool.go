@@ -77,6 +77,10 @@ type Spec struct {
 	// it.
 	Follows string
 
+	// Judged says that a call of a tool with Follows does something of its own: it is asked
+	// about like a call of the other tool, with the values that it has.
+	Judged bool
+
 	// Repeats says that a call that was cut off with its process is made anew after a
 	// takeover: it goes on where it was.
 	Repeats bool

@@ -85,7 +85,13 @@ func (c *Call) leave() {
 }
 
 // follows reports whether the call is about what an allowed call of another tool has made.
-func (c *Call) follows() bool { return c.tool != nil && c.tool.Spec().Follows != "" }
+func (c *Call) follows() bool {
+	if c.tool == nil {
+		return false
+	}
+	spec := c.tool.Spec()
+	return spec.Follows != "" && !spec.Judged
+}
 
 // PublishStarts announces all calls of a message before any of them begins. If one is missing
 // in a log, none was begun.

@@ -25,6 +25,7 @@ type command struct {
 	output  *os.File
 	copied  chan struct{} // closed when all output is in the log
 	began   time.Time
+	writing sync.Mutex // of its input
 
 	mu       sync.Mutex
 	by       string // who has stopped it; empty means nobody

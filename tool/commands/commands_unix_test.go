@@ -57,7 +57,8 @@ func newPlace(t *testing.T, mode sandbox.Mode) *place {
 	t.Cleanup(func() { ws.Close() })
 	p := &place{t: t, dir: dir, table: commands.NewTable(), tools: map[string]tool.Tool{}}
 	p.commands = p.table.Open(p, 0)
-	for _, b := range append(tool.Builtin(ws), commands.Tools()...) {
+	builtin := tool.Builtin(ws)
+	for _, b := range append(builtin, commands.Tools(builtin, ws.Paths())...) {
 		p.tools[b.Spec().Name] = b
 	}
 	t.Cleanup(p.table.Close)
@@ -160,6 +161,65 @@ func TestCommandWrong(t *testing.T) {
 	p.has("shell_exec", args{"command": "true", "background": true}, "8 commands run in this session's background, and no more may (cmd_2, ")
 	p.commands.End("a test")
 	p.has("shell_exec", args{"command": "true", "background": true}, "the session ends")
+}
+
+// TestCommandInput: a command reads what is typed, through a pipe or from a terminal.
+func TestCommandInput(t *testing.T) {
+	each(t, func(t *testing.T, p *place) {
+		p.has("shell_exec", args{"command": "read x; echo \"got $x\"; cat; echo end", "background": true}, "cmd_1")
+		p.has("shell_input", args{"id": "cmd_1", "text": "one\n", "until": "got"}, "got one\n")
+		p.has("shell_input", args{"id": "cmd_1", "text": "rest", "eof": true, "until": "end"}, "restend\n")
+		p.has("shell_output", args{"id": "cmd_1", "until": "never", "waitSeconds": 60}, "exit status 0")
+		p.has("shell_input", args{"id": "cmd_1", "text": "more"}, "cmd_1 has ended")
+		p.has("shell_input", args{"text": ""}, "text is empty")
+
+		p.has("shell_exec", args{"command": "test -t 0 && test -t 1 && read x </dev/tty && echo \"got $x\"; exec bash --norc -i", "background": true, "tty": true}, "cmd_2")
+		p.has("shell_input", args{"id": "cmd_2", "text": "one\n", "until": "got one"}, "got one\n")
+		p.has("shell_input", args{"id": "cmd_2", "text": "tty -s && echo $((20+3))\n", "until": "^23"}, "\n23\n")
+		p.has("shell_input", args{"id": "cmd_2", "text": "sleep 10000\n", "until": "sleep 10000\n"})
+		p.has("shell_input", args{"id": "cmd_2", "text": "\x03", "until": "\\^C"})
+		p.has("shell_input", args{"id": "cmd_2", "text": "exit 4\n", "until": "never", "waitSeconds": 60}, "exit status 4")
+
+		p.has("shell_exec", args{"command": "exec bash --norc -i", "background": true, "tty": true}, "cmd_3")
+		p.has("shell_stop", args{"id": "cmd_3"}, "stopped by shell_stop")
+	})
+}
+
+// TestInputJudged: what is typed is decided on as a command line, whatever reads it. Where a rule
+// denies some commands, it is asked about, since it may come in pieces.
+func TestInputJudged(t *testing.T) {
+	p := newPlace(t, sandbox.Auto)
+	input := p.tools["shell_input"]
+	if spec := input.Spec(); spec.Follows != "shell_exec" || !spec.Judged {
+		t.Errorf("its rules: %+v", spec)
+	}
+	for _, c := range []struct{ rules, text, want string }{
+		{`{"shell_exec": "allow"}`, "git push\n", "allow"},
+		{`{"shell_exec": "allow"}`, "\n", "allow"},
+		{`{"shell_exec": "ask"}`, "y\n", "ask"},
+		{`{"shell_exec": "ask"}`, "\n", "ask"},
+		{`{"shell_exec": {"*": "ask", "make *": "allow"}}`, "make x\n", "allow"},
+		{`{"shell_exec": {"*": "allow", "git push*": "deny"}}`, "git push\n", "deny"},
+		{`{"shell_exec": {"*": "allow", "git push*": "deny"}}`, "cd x && git  push\n", "deny"},
+		{`{"shell_exec": {"*": "allow", "git push*": "deny"}}`, "git pu", "ask"},
+		{`{"shell_exec": {"*": "allow", "git push*": "deny"}}`, "\x1b[A\n", "ask"},
+		{`{"shell_exec": "allow"}`, "echo 'a\n", "ask"},
+		{`{"shell_exec": "deny"}`, "y\n", "deny"},
+	} {
+		static, err := permission.ParseJSON([]byte(c.rules), "t", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, _ := json.Marshal(args{"text": c.text})
+		values, err := input.Values(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		layers := permission.Layers{Static: static, Defaults: permission.Defaults(), Held: true}
+		if got := layers.Decide(values); got.Action.String() != c.want {
+			t.Errorf("%s, %q: %v, want %s (%s)", c.rules, c.text, got.Action, c.want, got.Reason())
+		}
+	}
 }
 
 // TestCommandLimit: a command in the background has a time limit if the call gives one.

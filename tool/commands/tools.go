@@ -13,9 +13,10 @@ import (
 )
 
 // Tools returns the tools for the commands that shell_exec has started in the background. They
-// come with that tool.
-func Tools() []tool.Tool {
+// come with that tool, which is among the built-in ones. Paths are those of its command lines.
+func Tools(builtin []tool.Tool, paths permission.Workspace) []tool.Tool {
 	return []tool.Tool{
+		newInputTool(builtin, paths),
 		&commandTool[outputArgs]{
 			spec: tool.Spec{
 				Name: toolcatalog.ShellOutput, ReadOnly: true, OwnTimeLimit: true, Follows: toolcatalog.ShellExec, InputSchema: outputSchema,

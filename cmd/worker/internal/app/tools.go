@@ -11,5 +11,6 @@ import (
 // BuiltinTools returns the built-in tools for files, commands and the web. Commands begin in dir:
 // see [tool.BuiltinIn].
 func BuiltinTools(p *Program, files *tool.Workspace, dir string) []tool.Tool {
-	return slices.Concat(tool.BuiltinIn(files, dir), commands.Tools(), web.Tools(web.Options{Version: Version(), Search: p.Settings.WebSearch()}))
+	builtin := tool.BuiltinIn(files, dir)
+	return slices.Concat(builtin, commands.Tools(builtin, files.Paths()), web.Tools(web.Options{Version: Version(), Search: p.Settings.WebSearch()}))
 }
