@@ -265,7 +265,7 @@ func TestImages(t *testing.T) {
 	modeltest.Images(t, on, "messages", `[
 		{"role": "user", "content": [
 			{"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "PNG"}},
-			{"type": "text", "text": "look"}
+			{"type": "text", "text": "look", "cache_control": {"type": "ephemeral"}}
 		]},
 		{"role": "assistant", "content": [{"type": "tool_use", "id": "call_1", "name": "read_file", "input": {}}, {"type": "tool_use", "id": "call_2", "name": "read_file", "input": {}}]},
 		{"role": "user", "content": [
