@@ -64,12 +64,21 @@ type rates struct{ input, output, read, write float64 }
 // maxFile bounds a file of prices, in bytes.
 const maxFile = 64 << 20
 
-// Load returns the built-in prices and, over them, those of a file; empty means no file.
-func Load(file string) (*Table, error) {
+// Load returns the built-in prices and, over them, those of files, each over the one before. An empty
+// name means no file.
+func Load(files ...string) (*Table, error) {
 	table, err := builtInTable()
-	if err != nil || file == "" {
-		return table, err
+	for _, file := range files {
+		if err != nil || file == "" {
+			continue
+		}
+		table, err = table.with(file)
 	}
+	return table, err
+}
+
+// with returns the table with the prices of a file over its own.
+func (t *Table) with(file string) (*Table, error) {
 	data, err := boundedfile.Read(file, maxFile)
 	if err != nil {
 		return nil, fmt.Errorf("reading the prices of models: %w", err)
@@ -78,7 +87,7 @@ func Load(file string) (*Table, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the prices of models in %s: %w", file, err)
 	}
-	both := &Table{maps.Clone(table.models), maps.Clone(table.rows)}
+	both := &Table{maps.Clone(t.models), maps.Clone(t.rows)}
 	maps.Copy(both.models, own.models)
 	maps.Copy(both.rows, own.rows)
 	return both, nil
@@ -89,28 +98,25 @@ var builtInTable = sync.OnceValues(func() (*Table, error) {
 })
 
 func parse(data []byte) (*Table, error) {
-	var providers map[string]struct {
-		Date   string              `json:"date"`
-		Models map[string]rawModel `json:"models"`
-	}
+	var providers map[string]provider
 	if err := json.Unmarshal(data, &providers); err != nil {
 		return nil, fmt.Errorf("%w (the form is the one of https://models.dev/api.json)", err)
 	}
 	table := &Table{make(map[string]prices), make(map[string]Row)}
-	for _, provider := range slices.Sorted(maps.Keys(providers)) {
-		p := providers[provider]
+	for _, of := range slices.Sorted(maps.Keys(providers)) {
+		p := providers[of]
 		for name, m := range p.Models {
 			if row := m.row(p.Date); row != (Row{Date: row.Date}) {
-				table.rows[provider+"/"+name] = row
+				table.rows[of+"/"+name] = row
 			}
 			if len(m.Cost) == 0 || string(m.Cost) == "null" {
 				continue // not known
 			}
 			cost, err := parseCost(m.Cost)
 			if err != nil {
-				return nil, fmt.Errorf("%s/%s: %w", provider, name, err)
+				return nil, fmt.Errorf("%s/%s: %w", of, name, err)
 			}
-			table.models[provider+"/"+name] = cost
+			table.models[of+"/"+name] = cost
 		}
 	}
 	if len(table.models) == 0 {
@@ -121,16 +127,16 @@ func parse(data []byte) (*Table, error) {
 
 // rawModel is a model as a file says it.
 type rawModel struct {
-	Cost  json.RawMessage `json:"cost"`
+	Cost  json.RawMessage `json:"cost,omitempty"`
 	Limit struct {
 		Context int64 `json:"context"`
-		Input   int64 `json:"input"` // the part that a prompt may fill; 0 means all
+		Input   int64 `json:"input,omitempty"` // the part that a prompt may fill; 0 means all
 		Output  int64 `json:"output"`
 	} `json:"limit"`
 	Modalities struct {
 		Input []string `json:"input"`
 	} `json:"modalities"`
-	Updated string `json:"last_updated"`
+	Updated string `json:"last_updated,omitempty"`
 }
 
 // row returns what m says. date is the day of its provider's list.

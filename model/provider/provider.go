@@ -3,6 +3,7 @@
 package provider
 
 import (
+	"cmp"
 	"net/url"
 	"regexp"
 	"slices"
@@ -31,6 +32,7 @@ type Row struct {
 	Key    string // the variable of the key, where it is not PREFIX_API_KEY
 	Header string // that carries the key; empty means "Authorization: Bearer"
 
+	Listed  string   // its name at models.dev, if it has another one there
 	Keyless bool     // a server of one's own, which may need no key
 	Default string   // the model that is used where none is named
 	Hosts   []string // further hosts of the provider, with those below them
@@ -45,19 +47,19 @@ type Row struct {
 var Rows = []Row{
 	{Name: "anthropic", Form: Messages, Base: "https://api.anthropic.com", Prefix: "ANTHROPIC", Header: "X-Api-Key", Default: "claude-sonnet-5-5", AnyOrder: true},
 	{Name: "openai", Form: Chat, Base: "https://api.openai.com/v1", Prefix: "OPENAI", Default: "gpt-5.5", Keyless: true, AnyOrder: true, OpenAI: true, Patches: true},
-	{Name: "gemini", Form: Chat, Base: "https://generativelanguage.googleapis.com/v1beta/openai", Prefix: "GEMINI", Hosts: []string{"googleapis.com"}, AnyOrder: true},
+	{Name: "gemini", Listed: "google", Form: Chat, Base: "https://generativelanguage.googleapis.com/v1beta/openai", Prefix: "GEMINI", Hosts: []string{"googleapis.com"}, AnyOrder: true},
 	{Name: "deepseek", Form: Chat, Base: "https://api.deepseek.com", Prefix: "DEEPSEEK", AnyOrder: true},
 	{Name: "mistral", Form: Chat, Base: "https://api.mistral.ai/v1", Prefix: "MISTRAL", NoThinks: true},
 	{Name: "xai", Form: Chat, Base: "https://api.x.ai/v1", Prefix: "XAI", AnyOrder: true},
 	{Name: "groq", Form: Chat, Base: "https://api.groq.com/openai/v1", Prefix: "GROQ", AnyOrder: true, NoThinks: true, Patches: true},
 	{Name: "openrouter", Form: Chat, Base: "https://openrouter.ai/api/v1", Prefix: "OPENROUTER", AnyOrder: true, Patches: true},
-	{Name: "together", Form: Chat, Base: "https://api.together.xyz/v1", Prefix: "TOGETHER", Patches: true},
-	{Name: "fireworks", Form: Chat, Base: "https://api.fireworks.ai/inference/v1", Prefix: "FIREWORKS", Patches: true},
-	{Name: "moonshot", Form: Chat, Base: "https://api.moonshot.ai/v1", Prefix: "MOONSHOT"},
+	{Name: "together", Listed: "togetherai", Form: Chat, Base: "https://api.together.xyz/v1", Prefix: "TOGETHER", Patches: true},
+	{Name: "fireworks", Listed: "fireworks-ai", Form: Chat, Base: "https://api.fireworks.ai/inference/v1", Prefix: "FIREWORKS", Patches: true},
+	{Name: "moonshot", Listed: "moonshotai", Form: Chat, Base: "https://api.moonshot.ai/v1", Prefix: "MOONSHOT"},
 	{Name: "zai", Form: Chat, Base: "https://api.z.ai/api/paas/v4", Prefix: "ZAI"},
-	{Name: "qwen", Form: Chat, Base: "https://dashscope-intl.aliyuncs.com/compatible-mode/v1", Prefix: "DASHSCOPE"},
+	{Name: "qwen", Listed: "alibaba", Form: Chat, Base: "https://dashscope-intl.aliyuncs.com/compatible-mode/v1", Prefix: "DASHSCOPE"},
 	{Name: "azure", Form: Chat, Prefix: "AZURE_OPENAI", Header: "Api-Key", Hosts: []string{"openai.azure.com", "services.ai.azure.com"}, AnyOrder: true, OpenAI: true, Patches: true},
-	{Name: "github", Form: Chat, Base: "https://models.github.ai/inference", Prefix: "GITHUB_MODELS", Key: "GITHUB_TOKEN", Hosts: []string{"githubcopilot.com"}, AnyOrder: true, Patches: true},
+	{Name: "github", Listed: "github-models", Form: Chat, Base: "https://models.github.ai/inference", Prefix: "GITHUB_MODELS", Key: "GITHUB_TOKEN", Hosts: []string{"githubcopilot.com"}, AnyOrder: true, Patches: true},
 	{Name: "ollama", Form: Chat, Base: "http://localhost:11434/v1", Prefix: "OLLAMA", Keyless: true, Patches: true},
 	{Name: "lmstudio", Form: Chat, Base: "http://localhost:1234/v1", Prefix: "LMSTUDIO", Keyless: true, Patches: true},
 	{Name: "llamacpp", Form: Chat, Base: "http://localhost:8080/v1", Prefix: "LLAMACPP", Keyless: true, Patches: true},
@@ -84,6 +86,17 @@ var openAIs = regexp.MustCompile(`(^|/)(gpt-|o\d|codex)`)
 
 // reasons matches OpenAI's models that reason.
 var reasons = regexp.MustCompile(`^(gpt-([5-9]|\d\d)(\.|-|$)|o\d|codex)`)
+
+// OfModelsDev returns the name of a provider that is called theirs at models.dev; empty means that there
+// is none (https://github.com/anomalyco/models.dev, the folders of providers).
+func OfModelsDev(theirs string) string {
+	for _, r := range Rows {
+		if theirs == cmp.Or(r.Listed, r.Name) {
+			return r.Name
+		}
+	}
+	return ""
+}
 
 // Named returns the row of a provider; false means that there is none of that name.
 func Named(name string) (Row, bool) {

@@ -93,8 +93,8 @@ func (p *Program) openWorker(ctx context.Context, who attendance) (_ *Worker, er
 	if a.Audit, err = p.OpenAudit(ctx, s); err != nil {
 		return nil, err
 	}
-	if a.prices, err = price.Load(p.Settings.Prices); err != nil {
-		return nil, cli.Usage(err)
+	if a.prices, err = Prices(p); err != nil {
+		return nil, err
 	}
 	if err = a.openSessions(ctx, above, who); err != nil {
 		return nil, err

@@ -16,10 +16,11 @@ type ContextWindow struct {
 
 func (w *ContextWindow) register(flags *pflag.FlagSet) {
 	w.tokens = 128_000
-	flags.Var(parsed(&w.tokens, "int", func(text string) (int, error) {
+	tokens := parsed(&w.tokens, "int", func(text string) (int, error) {
 		w.set = true
 		return strconv.Atoi(text)
-	}), "context-window", "tokens of the context window of models for which neither --prices nor the built-in table has one, and the most of others once it is set, 0 or 1,000 to 100,000,000; near its end a conversation is compacted; 0: it is not")
+	})
+	flags.Var(tokens, "context-window", "tokens of the context window of models for which neither --prices nor the built-in table has one, and the most of others once it is set, 0 or 1,000 to 100,000,000; near its end a conversation is compacted; 0: it is not")
 }
 
 func (w *ContextWindow) check() error {
