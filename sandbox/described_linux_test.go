@@ -191,3 +191,22 @@ func TestNoRepositoryIsMade(t *testing.T) {
 		}
 	}
 }
+
+// TestFoldedNames: where folders take names in any case, rules mean a file by all spellings. The
+// folders of this test do not; what is asked about them says that they do.
+func TestFoldedNames(t *testing.T) {
+	const deny = `{"*": "allow", "read_file": {"*": "allow", "*.env": "deny", "Conf/**": "deny"}, "write_file": {"*": "allow", "*.env": "deny", "*.LOCK": "deny"}}`
+	const setup = `mkdir -p conf sub; for f in PROD.ENV sub/a.Env conf/key; do echo S3CRETMARK > $f; done; echo old > go.lock; echo fine > plain`
+	const command = `cat PROD.ENV sub/a.Env conf/key; mv conf c2; cat c2/key; ln sub/a.Env l; cat l; mv plain X.ENV; echo PWNED > new.eNv; echo PWNED > go.lock; mkdir d.Env; ln -s plain s.ENV; cat plain`
+	for _, folds := range []bool{true, false} {
+		restore := sandbox.SetFolds(folds)
+		p := newPlace(t, deny, setup, sandbox.Options{})
+		out, _ := p.run(command)
+		restore()
+		made, _ := filepath.Glob(p.root + "/[Xnds]*.[eE][nN][vV]")
+		lock, _ := os.ReadFile(p.root + "/go.lock")
+		if held := !strings.Contains(out, mark) && len(made) == 0 && string(lock) == "old\n" && strings.Contains(out, "fine"); held != folds {
+			t.Errorf("folds %v: %q were made, %q, %s", folds, made, lock, out)
+		}
+	}
+}

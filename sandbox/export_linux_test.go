@@ -16,3 +16,10 @@ func LookAgain() {
 	defer closedLook.Unlock()
 	closedLook.found = nil
 }
+
+// SetFolds has all folders take names in any case, or none; restore undoes it.
+func SetFolds(folds bool) (restore func()) {
+	before := foldsNames
+	foldsNames = func(string) bool { return folds }
+	return func() { foldsNames = before }
+}

@@ -2,10 +2,12 @@ package sandbox
 
 import (
 	"cmp"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/agentworker/worker/internal/gitplace"
 	"github.com/agentworker/worker/permission"
@@ -15,8 +17,11 @@ import (
 type verdict struct{ read, write bool }
 
 // judge returns what the rules say of an absolute, cleaned path.
-func (p *Profile) judge(abs string) verdict {
-	if slices.ContainsFunc(p.Hidden, func(h string) bool { return p.hides(h, abs) }) {
+func (p *Profile) judge(abs string) verdict { return p.judgeIn(abs, p.folds(abs)) }
+
+// judgeIn is judge for a folder that takes names in any case, or does not.
+func (p *Profile) judgeIn(abs string, folds bool) verdict {
+	if slices.ContainsFunc(p.Hidden, func(h string) bool { return hides(h, p.Workspace, abs) }) {
 		return verdict{}
 	}
 	asked := abs
@@ -26,11 +31,11 @@ func (p *Profile) judge(abs string) verdict {
 		// files mean the folder itself.
 		asked, inner, isGit = dir, rest, true
 	}
-	v := p.rules(asked)
+	v := p.rules(asked, folds)
 	if inner != "" && v.read { // a rule may be about one of git's own files
-		v.read = p.rulesWithin(abs, readTool)
+		v.read = p.rulesWithin(abs, readTool, folds)
 	}
-	if !p.Writable || isGit && (gitplace.Controls(inner) || !p.ownGit(abs)) || slices.ContainsFunc(p.Protected, func(x string) bool { return contains(x, abs) }) {
+	if !p.Writable || isGit && (gitplace.Controls(inner) || !p.ownGit(abs)) || ofBare(p.bare, abs) || p.protects(abs) != "" {
 		v.write = false
 	}
 	return v
@@ -38,8 +43,8 @@ func (p *Profile) judge(abs string) verdict {
 
 // hides reports whether abs is hidden by h. A workspace that lies in what is
 // hidden, as a worktree in the state folder does, is not.
-func (p *Profile) hides(h, abs string) bool {
-	return contains(h, abs) && !(contains(h, p.Workspace) && contains(p.Workspace, abs))
+func hides(h, workspace, abs string) bool {
+	return gitplace.Within(h, abs) && !(contains(h, workspace) && contains(workspace, abs))
 }
 
 // ownGit reports whether what git keeps at abs is the session's own.
@@ -47,17 +52,50 @@ func (p *Profile) ownGit(abs string) bool {
 	return p.GitOwn == nil || slices.ContainsFunc(p.GitOwn, func(own string) bool { return contains(own, abs) })
 }
 
+// ofBare reports whether git takes settings or programs from abs, in a repository without working
+// files.
+func ofBare(bare []string, abs string) bool {
+	return slices.ContainsFunc(bare, func(dir string) bool {
+		return abs != dir && contains(dir, abs) && gitplace.Controls(abs[len(dir)+1:])
+	})
+}
+
+// protects returns what protects a path; "": nothing.
+func (p *Profile) protects(abs string) string {
+	rel, ok := strings.CutPrefix(abs, p.Workspace+"/")
+	if !ok {
+		if i := slices.IndexFunc(p.around, func(x string) bool { return gitplace.Within(x, abs) }); i >= 0 {
+			return p.around[i]
+		}
+		return ""
+	}
+	for _, x := range p.inside {
+		if gitplace.Within(x, rel) {
+			return p.Workspace + "/" + x
+		}
+	}
+	if slices.Contains(p.around, p.Workspace) {
+		return p.Workspace
+	}
+	for _, tail := range p.Anywhere {
+		if gitplace.Below(tail, rel) {
+			return tail
+		}
+	}
+	return ""
+}
+
 // rules asks the rules about a path.
-func (p *Profile) rules(abs string) verdict {
+func (p *Profile) rules(abs string, folds bool) verdict {
 	return verdict{
-		read:  p.may(p.decide(readTool, abs)),
-		write: p.may(p.decide(writeTool, abs)) && p.decide(editTool, abs) != permission.Deny,
+		read:  p.may(p.decideIn(readTool, abs, folds)),
+		write: p.may(p.decideIn(writeTool, abs, folds)) && p.decideIn(editTool, abs, folds) != permission.Deny,
 	}
 }
 
 // rulesWithin reports whether a rule about git's own files lets the tool at abs.
-func (p *Profile) rulesWithin(abs, tool string) bool {
-	d := p.layers.Decide([]permission.Value{p.value(tool, abs)})
+func (p *Profile) rulesWithin(abs, tool string, folds bool) bool {
+	d := p.layers.Decide(spellings(p.value(tool, abs), folds))
 	return d.Action != permission.Deny || d.Rule == nil || !strings.Contains(d.Rule.Pattern, ".git")
 }
 
@@ -66,7 +104,19 @@ func (p *Profile) may(a permission.Action) bool {
 }
 
 func (p *Profile) decide(tool, abs string) permission.Action {
-	return p.layers.Decide([]permission.Value{p.value(tool, abs)}).Action
+	return p.decideIn(tool, abs, p.folds(abs))
+}
+
+func (p *Profile) decideIn(tool, abs string, folds bool) permission.Action {
+	return p.layers.Decide(spellings(p.value(tool, abs), folds)).Action
+}
+
+// spellings are the value, and where folders take names in any case the one in small letters.
+func spellings(v permission.Value, folds bool) []permission.Value {
+	if folds {
+		return []permission.Value{v, v.InLowerCase()}
+	}
+	return []permission.Value{v}
 }
 
 // value is the value that a file tool has of the path.
@@ -131,7 +181,9 @@ func (p *Profile) refusedWrite(op, abs string) *Refusal {
 	if gitplace.IsDotGit(path.Base(abs)) && contains(p.Workspace, abs) {
 		return &Refusal{op, abs, gitplace.OwnRepository}
 	}
-	if _, _, known := p.gitDir(abs); op != "open" && !known && gitplace.Completes(abs) {
+	_, _, known := p.gitDir(abs)
+	known = known || slices.Contains(p.bare, path.Dir(abs))
+	if op != "open" && !known && gitplace.Completes(abs) {
 		return &Refusal{op, abs, gitplace.Completed}
 	}
 	if p.judge(abs).write {
@@ -145,27 +197,25 @@ func (p *Profile) why(abs, tool string) string {
 	if gitplace.IsDotGit(path.Base(abs)) && tool == writeTool {
 		return "it says where git finds its settings"
 	}
-	if _, inner, ok := p.gitDir(abs); ok && gitplace.Controls(inner) {
+	if _, inner, ok := p.gitDir(abs); ok && gitplace.Controls(inner) || ofBare(p.bare, abs) {
 		return gitplace.Settings
 	} else if ok && !p.ownGit(abs) {
 		return "only the worktree's own branch is writable, not the rest of the repository"
 	}
-	for _, x := range p.Protected {
-		if contains(x, abs) {
-			return x + " is protected"
-		}
+	if x := p.protects(abs); x != "" && tool == writeTool {
+		return cmp.Or(p.reasons[x], x+" is protected")
 	}
 	for _, x := range p.Hidden {
-		if p.hides(x, abs) {
+		if hides(x, p.Workspace, abs) {
 			return x + " is protected"
 		}
 	}
 	if tool == writeTool && !p.Writable {
 		return "the session has no right to write"
 	}
-	d := p.layers.Decide([]permission.Value{p.value(tool, abs)})
+	d := p.layers.Decide(spellings(p.value(tool, abs), p.folds(abs)))
 	if tool == writeTool && d.Action == permission.Allow {
-		d = p.layers.Decide([]permission.Value{p.value(editTool, abs)})
+		d = p.layers.Decide(spellings(p.value(editTool, abs), p.folds(abs)))
 	}
 	return d.Reason()
 }
@@ -174,8 +224,15 @@ func (p *Profile) why(abs, tool string) string {
 // that a rule denies: "conf" where "conf/prod/**" is denied.
 func (p *Profile) leadsToDenied(abs string) bool {
 	for _, x := range p.Protected {
-		if x != abs && contains(abs, x) {
+		if x != abs && gitplace.Within(abs, x) {
 			return true
+		}
+	}
+	for _, tail := range p.Anywhere {
+		for head := path.Dir(tail); head != "."; head = path.Dir(head) {
+			if gitplace.EndsIn(head, strings.TrimPrefix(abs, p.Workspace+"/")) {
+				return true
+			}
 		}
 	}
 	for _, layer := range p.Rules {
@@ -197,6 +254,55 @@ func (p *Profile) leadsToDenied(abs string) bool {
 				return true
 			}
 		}
+	}
+	return false
+}
+
+// folding knows of folders whether they take names in any case.
+type folding struct {
+	mu    sync.Mutex
+	known map[string]bool
+}
+
+func newFolding() *folding { return &folding{known: map[string]bool{"/": false}} }
+
+// folds reports whether a folder on the way to the absolute path takes names in any case.
+func (f *folding) folds(abs string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.folder(filepath.Dir(abs))
+}
+
+func (f *folding) folder(dir string) bool {
+	folds, known := f.known[dir]
+	if !known && dir != filepath.Dir(dir) {
+		folds = f.folder(filepath.Dir(dir)) || foldsNames(dir)
+		f.known[dir] = folds
+	}
+	return folds
+}
+
+// foldsNames reports whether a folder takes names in any case. Nothing is written to find out: a
+// name of the folder in the other case leads to the same file, or it does not. One without a name to
+// try, or that can't be listed, is as the folder above it.
+var foldsNames = func(dir string) bool {
+	f, err := os.Open(dir)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	names, _ := f.Readdirnames(20)
+	for _, name := range names {
+		other := strings.ToUpper(name)
+		if other == name {
+			other = strings.ToLower(name)
+		}
+		own, err := os.Lstat(filepath.Join(dir, name))
+		if other == name || err != nil {
+			continue
+		}
+		info, err := os.Lstat(filepath.Join(dir, other))
+		return err == nil && os.SameFile(own, info)
 	}
 	return false
 }

@@ -194,13 +194,13 @@ var groupSecrets = []string{
 	"/etc/rancher", "/etc/letsencrypt", "/etc/pki/tls/private", "/etc/wireguard", "/etc/openvpn", "/etc/NetworkManager", "/etc/krb5.keytab",
 }
 
-// closed returns what of the system a command must not see: for a worker of root's, all that not
+// closedTo returns what of the system a command must not see: for a worker of root's, all that not
 // everybody may read.
-func (p *Profile) closed() []string {
+func closedTo(shown []Folder) []string {
 	if os.Geteuid() != 0 {
 		return groupSecrets
 	}
-	return closedBelow(closedFolders, p.Folders)
+	return closedBelow(closedFolders, shown)
 }
 
 // closedLook is the last look for what is closed in the system.

@@ -213,7 +213,7 @@ func (p *Profile) workspace(l *layout, trees []*folder) error {
 		}
 	}
 	// What is hidden by name may be in any folder that is there.
-	for _, path := range slices.Concat(p.Hidden, p.closed()) {
+	for _, path := range slices.Concat(p.Hidden, closedTo(p.Folders)) {
 		if _, err := os.Lstat(path); err == nil && l.shows(path) {
 			add(wire.OpHide, "", path)
 		}

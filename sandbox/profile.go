@@ -47,14 +47,20 @@ type Profile struct {
 	Folders   []Folder `json:"folders"`
 	Programs  []string `json:"programs,omitempty"` // those of Folders in which rules for any place, as "*", do not count
 	GitDirs   []string `json:"gitDirs,omitempty"`
-	GitOwn    []string `json:"gitOwn,omitempty"` // the parts of GitDirs that may be written; none: all that git writes
-	Protected []string `json:"protected"`        // never writable, with all below
-	Hidden    []string `json:"hidden"`           // never there
-	Hosts     bool     `json:"hosts"`            // some host may be reached, through the proxy
+	GitOwn    []string `json:"gitOwn,omitempty"`   // the parts of GitDirs that may be written; none: all that git writes
+	Protected []string `json:"protected"`          // never writable, with all below
+	Anywhere  []string `json:"anywhere,omitempty"` // the same, at the end of any folder of the workspace
+	Hidden    []string `json:"hidden"`             // never there
+	Hosts     bool     `json:"hosts"`              // some host may be reached, through the proxy
 	Rules     []Rules  `json:"rules"`
 
-	layers *permission.Layers
-	as     string // the folder that rules take Workspace for; "": itself
+	reasons map[string]string
+	inside  []string // of Protected, what is in the workspace, relative to it
+	around  []string // the others
+	bare    []string
+	folds   func(abs string) bool
+	layers  *permission.Layers
+	as      string // the folder that rules take Workspace for; "": itself
 }
 
 // Input is what a profile is made from.
@@ -83,6 +89,16 @@ type Input struct {
 	// workspace.
 	Protected []string
 
+	// Bare are folders of the workspace that are repositories without working files.
+	Bare []string
+
+	// Anywhere are relative paths that are protected in every folder of the workspace, with all
+	// below them: folders of agent files.
+	Anywhere []string
+
+	// Reasons say why paths of Protected are, where that is not plain.
+	Reasons map[string]string
+
 	// Hidden are files and folders that are never there: the state folder and
 	// the settings.
 	Hidden []string
@@ -109,6 +125,16 @@ func NewProfile(in Input) *Profile {
 		Workspace: filepath.Clean(in.Workspace.Root), Home: in.Workspace.Home, Approved: in.Approved,
 		Folders: slices.Clone(in.Folders), GitDirs: slices.Clone(in.GitDirs), GitOwn: slices.Clone(in.GitOwn), as: in.Workspace.As, Hidden: absolute(in.Workspace.Root, in.Hidden),
 		Protected: absolute(in.Workspace.Root, in.Protected), layers: withoutOwn(in.Layers),
+		Anywhere: slices.Clone(in.Anywhere), reasons: in.Reasons, bare: slices.Clone(in.Bare), folds: newFolding().folds,
+	}
+	slices.Sort(p.Protected)
+	p.Protected = slices.Compact(p.Protected)
+	for _, x := range p.Protected {
+		if rel, ok := strings.CutPrefix(x, p.Workspace+"/"); ok {
+			p.inside = append(p.inside, rel)
+		} else {
+			p.around = append(p.around, x)
+		}
 	}
 	if in.Folders == nil {
 		p.Folders = DefaultFolders(in.Workspace.Home)
@@ -136,7 +162,7 @@ func NewProfile(in Input) *Profile {
 	add(permission.LayerRuntime, in.Layers.Runtime)
 	p.Readable = p.mayAllow(readTool)
 	p.Writable = !in.ReadOnly && p.mayAllow(writeTool)
-	p.Hosts = p.mayAllow(networkTool) || p.mayAsk(networkTool)
+	p.Hosts = p.mayAllow(networkTool) || p.hasRule(networkTool, permission.Ask) && !p.deniesAll(networkTool)
 	p.Folders = append(append(p.Folders, p.outside()...), sharedSockets(p)...)
 	return p
 }
@@ -175,11 +201,6 @@ func (p *Profile) mayAllow(tool string) bool {
 		return !p.deniesAll(tool)
 	}
 	return p.hasRule(tool, permission.Allow) && !p.deniesAll(tool)
-}
-
-// mayAsk reports whether somebody may be asked about some value of the tool.
-func (p *Profile) mayAsk(tool string) bool {
-	return p.hasRule(tool, permission.Ask) && !p.deniesAll(tool)
 }
 
 func (p *Profile) hasRule(tool string, action permission.Action) bool {

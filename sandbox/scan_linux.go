@@ -43,6 +43,7 @@ type folder struct {
 	readAny bool   // some file may be read
 	writes  bool   // some file may be written
 	names   int
+	folds   bool // it takes names in any case
 
 	// Of the folder and all below it, in the last pass.
 	hidden, frozen, clear bool
@@ -159,7 +160,7 @@ func (s *scanner) read(path string, now stamp, old *folder) (*folder, error) {
 	if err != nil {
 		return unseen(path), nil
 	}
-	f := &folder{path: path, stamp: now, settled: settled, self: s.profile.judge(path), names: len(entries)}
+	f := &folder{path: path, stamp: now, settled: settled, self: s.profile.judge(path), names: len(entries), folds: s.profile.folds(path + "/x")}
 	_, inner, inGit := s.profile.gitDir(path)
 	for _, e := range entries {
 		abs := path + "/" + e.Name()
@@ -170,7 +171,7 @@ func (s *scanner) read(path string, now stamp, old *folder) (*folder, error) {
 			f.subs = append(f.subs, &folder{path: abs})
 			continue
 		}
-		n := name{base: e.Name(), verdict: s.profile.judge(abs), symlink: e.Type()&fs.ModeSymlink != 0}
+		n := name{base: e.Name(), verdict: s.profile.judgeIn(abs, f.folds), symlink: e.Type()&fs.ModeSymlink != 0}
 		if gitplace.IsDotGit(e.Name()) { // it says where git finds its settings
 			n.verdict.write = false
 		}

@@ -1,12 +1,14 @@
 package tool_test
 
 import (
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -28,24 +30,138 @@ func TestProtectedFound(t *testing.T) {
 		"includeIf":                       {`git init -q; echo > c.cfg; git config includeIf.onbranch:other.path ../c.cfg`, "c.cfg"},
 		"a filter":                        {`git init -q; mkdir bin; echo > bin/clean; git config filter.x.clean "bin/clean %f"`, "bin/clean"},
 		"core.fsmonitor":                  {`git init -q; echo > watch.sh; git config core.fsmonitor ./watch.sh`, "watch.sh"},
+		"a program, not there yet":        {`git init -q; mkdir bin; git config core.fsmonitor bin/later.sh`, "bin/later.sh"},
+		"an alias":                        {`git init -q; mkdir bin; git config alias.x "!bin/run.sh --all"`, "bin/run.sh"},
+		"includeIf, and what it names":    {`git init -q; mkdir tools; printf '[core]\n\thooksPath = tools/h\n' > c.cfg; git config includeIf.onbranch:other.path ../c.cfg`, "tools/h/pre-commit"},
+		"a repository in the workspace":   {`git init -q sub; git -C sub config core.hooksPath ../shared/hooks; mkdir -p shared/hooks`, "shared/hooks/pre-commit"},
+		"two deep, and no other":          {`git init -q; git init -q a/b/sub; git -C a/b/sub config core.fsmonitor ./w.sh`, "a/b/sub/w.sh"},
+		"the repository above":            {`git init -q ..; git -C .. config core.hooksPath ws/.husky`, ".husky/pre-commit"},
+		"a submodule's settings":          {`git init -q; mkdir -p .git/modules/m; git config -f .git/modules/m/config core.hooksPath "$PWD/mh"`, "mh/pre-commit"},
+		"a worktree in the workspace":     {`git init -q ../main; git -C ../main -c user.name=a -c user.email=a@b commit -q --allow-empty -m x; git -C ../main worktree add -q "$PWD/sub"; git -C ../main config core.hooksPath .husky`, "sub/.husky/pre-commit"},
+		"a folder of git's elsewhere":     {`git init -q --separate-git-dir=meta sub`, "meta/config"},
+		"its hooks":                       {`git init -q --separate-git-dir=meta sub`, "meta/hooks/post-checkout"},
+		"a bare repository":               {`git init -q --bare store.git`, "store.git/config"},
+		"settings of the user":            {`git config -f ../home/.gitconfig include.path "$PWD/mine.cfg"`, "mine.cfg"},
+		"a package":                       {`mkdir -p packages/a`, "packages/a/.agents/agents/evil.md"},
+		"a package, in another tool":      {`mkdir -p packages/a/.claude`, "packages/a/.claude/agents/x/evil.md"},
+		"a package, in another case":      {`mkdir -p packages/a/.Agents`, "packages/a/.Agents/AGENTS/evil.md"},
+		"a package behind a link":         {`mkdir -p packages/a shared/agents; ln -s ../../shared packages/a/.claude`, "shared/agents/evil.md"},
+		"a link in a linked folder":       {`mkdir -p .agents/agents team other; ln -s ../../team .agents/agents/team; ln -s ../other/x.md team/x.md`, "other/x.md"},
+		"a link that is on the way":       {`mkdir -p .agents texts; ln -s ../texts/now .agents/agents; mkdir texts/v1; ln -s v1 texts/now`, "texts/v1/evil.md"},
+		"the rules of the repository":     {`mkdir -p .agents conf; ln -s ../conf/later.jsonc .agents/permissions.jsonc`, "conf/later.jsonc"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			folders := []string{".agents/agents"}
-			p := newPlace(t, &tool.Options{AgentFiles: tool.AgentFiles{Folders: folders}, Sandbox: tool.SandboxOptions{Protected: folders}}, map[string]string{"plain": ""})
-			cmd := exec.Command("bash", "-ec", c.setup)
-			cmd.Dir = p.dir
-			if out, err := cmd.CombinedOutput(); err != nil {
-				t.Fatalf("%v: %s", err, out)
-			}
+			p := newAgentsPlace(t)
+			p.script(c.setup)
 			before, _ := os.ReadFile(filepath.Join(p.dir, c.file))
 			result := p.exec(`{"*": "allow"}`, "mkdir -p "+filepath.Dir(c.file)+"; echo evil >> "+c.file+"; echo fine > plain; echo new > another", nil)
 			after, _ := os.ReadFile(filepath.Join(p.dir, c.file))
 			if string(after) != string(before) {
 				t.Errorf("%s was written: %s", c.file, result.Text)
 			}
+			if d := p.decide("write_file", args{"path": c.file, "content": "x"}); d != permission.Ask {
+				if r := p.call("write_file", args{"path": c.file, "content": "x"}); !r.IsError {
+					t.Errorf("write_file %s is decided with %v", c.file, d)
+				}
+			}
+			if d := p.decide("write_file", args{"path": "plain", "content": "x"}); d != permission.Allow {
+				t.Errorf("write_file plain is decided with %v", d)
+			}
 			if text := p.read("plain") + p.read("another"); !strings.Contains(text, "fine") || !strings.Contains(text, "new") {
 				t.Errorf("what is beside it was not written: %s", result.Text)
 			}
 		})
+	}
+}
+
+// newAgentsPlace is a workspace in which folders have agent files, with a home folder beside it.
+func newAgentsPlace(t *testing.T) *place {
+	t.Helper()
+	home := filepath.Join(realTempDir(t), "home")
+	if err := os.Mkdir(home, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("HOME", home)
+	p := newPlace(t, nil, map[string]string{"plain": ""})
+	folders := []string{".agents/agents", ".claude/agents"}
+	ws, err := tool.OpenWorkspace(p.dir, &tool.Options{
+		Home: home, AgentFiles: tool.AgentFiles{Folders: folders},
+		Sandbox: tool.SandboxOptions{Protected: append(folders, filepath.Join(p.dir, ".agents/permissions.jsonc"))},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ws.Close() })
+	for _, b := range tool.Builtin(ws) {
+		p.tools[b.Spec().Name] = b
+	}
+	if err := os.Symlink(home, filepath.Join(filepath.Dir(p.dir), "home")); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// decide is what rules that allow all make of a call.
+func (p *place) decide(name string, a args) permission.Action {
+	p.t.Helper()
+	raw, err := json.Marshal(a)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	values, err := p.tools[name].Values(raw)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return allowAll.Decide(values).Action
+}
+
+// TestUnknownSettings: where git can't say what it takes from a repository, nothing in that is
+// written, and the rest of the workspace is.
+func TestUnknownSettings(t *testing.T) {
+	for name, setup := range map[string]string{
+		"broken":                   `printf '[core\n' > sub/.git/config`,
+		"a pipe":                   `rm sub/.git/config; mkfifo sub/.git/config`,
+		"an included file, broken": `git -C sub config include.path ../../bad.cfg; printf '[core\n' > bad.cfg`,
+		"a folder":                 `rm sub/.git/config; mkdir sub/.git/config`,
+		"too large":                `truncate -s 5M sub/.git/config`,
+	} {
+		p := newAgentsPlace(t)
+		p.script(`git init -q sub; touch sub/file; ` + setup)
+		result := p.exec(`{"*": "allow"}`, "echo evil > sub/new; echo evil > sub/file; echo fine > plain", nil)
+		if _, err := os.Stat(filepath.Join(p.dir, "sub/new")); err == nil || p.read("sub/file") != "" || p.read("plain") != "fine\n" || !strings.Contains(result.Text, "git can't say") {
+			t.Errorf("%s: %s", name, result.Text)
+		}
+		if d := p.decide("write_file", args{"path": "sub/new", "content": "x"}); d != permission.Ask {
+			t.Errorf("%s: write_file is decided with %v", name, d)
+		}
+		if d := p.decide("write_file", args{"path": "new", "content": "x"}); d != permission.Allow {
+			t.Errorf("%s: write_file beside it is decided with %v", name, d)
+		}
+	}
+}
+
+// TestAgentFoldersAreNotMoved: no folder that the loader reads comes about by a command.
+func TestAgentFoldersAreNotMoved(t *testing.T) {
+	for name, command := range map[string]string{
+		"a folder moved into place":   `mkdir -p x/agents; echo evil > x/agents/e.md; mv x packages/a/.claude`,
+		"the inner one":               `mkdir -p x packages/a/.claude; echo evil > x/e.md; mv x packages/a/.claude/agents`,
+		"a link":                      `mkdir -p x/agents; echo evil > x/agents/e.md; ln -s ../../x packages/a/.claude`,
+		"a link, moved":               `mkdir -p x/agents; echo evil > x/agents/e.md; ln -s ../../x l; mv l packages/a/.agents`,
+		"exchange":                    `mkdir -p x/agents packages/a/.agents; echo evil > x/agents/e.md; python3 -c 'import ctypes;print(ctypes.CDLL(None).renameat2(-100,b"x",-100,b"packages/a/.agents",2))'`,
+		"a copy":                      `mkdir -p x/agents; echo evil > x/agents/e.md; cp -r x packages/a/.claude`,
+		"a parent replaced":           `mkdir -p y/.claude x; mv y packages/b; mkdir packages/b/.claude/agents; echo evil > packages/b/.claude/agents/e.md`,
+		"a parent with it, moved":     `mkdir -p y/.claude/agents; echo evil > y/.claude/agents/e.md; mv y packages/b`,
+		"from /tmp":                   `mkdir -p /tmp/.claude/agents; echo evil > /tmp/.claude/agents/e.md; mv /tmp/.claude packages/a/; cp -r /tmp/.claude packages/a/`,
+		"one that is there, replaced": `mv packages/old packages/gone; mkdir -p packages/old/.claude/agents; echo evil > packages/old/.claude/agents/f.md`,
+		"a hard link":                 `ln packages/old/.claude/agents/f.md packages/a/l; echo evil >> packages/a/l`,
+		"by an archive":               `mkdir -p x/.claude/agents 2>/dev/null; python3 -c 'import tarfile,io;t=tarfile.open("/tmp/a.tar","w");i=tarfile.TarInfo("packages/a/.claude/agents/e.md");i.size=4;t.addfile(i,io.BytesIO(b"evil"))'; tar xf /tmp/a.tar`,
+	} {
+		p := newAgentsPlace(t)
+		p.script(`mkdir -p packages/a packages/old/.claude/agents; echo good > packages/old/.claude/agents/f.md`)
+		result := p.exec(`{"*": "allow"}`, command+"; echo fine > plain", nil)
+		out, _ := exec.Command("bash", "-c", `cd `+p.dir+`; cat .agents/agents/*.md .claude/agents/*.md packages/*/.agents/agents/*.md packages/*/.claude/agents/*.md 2>/dev/null`).Output()
+		if string(out) != "good\n" || p.read("plain") != "fine\n" {
+			t.Errorf("%s: agents are read from %q\n%s", name, out, result.Text)
+		}
 	}
 }

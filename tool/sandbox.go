@@ -2,6 +2,7 @@ package tool
 
 import (
 	"errors"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -33,13 +34,18 @@ func (ws *Workspace) SandboxProfile(rules *permission.Layers, approved bool) *sa
 	if ws.git != nil { // what its .git file says is not asked: a command may have tried to change it
 		gitDirs, own = []string{ws.git.dir}, ws.git.own
 	}
+	found := ws.control.Find()
+	closed := slices.Sorted(maps.Keys(found.Closed))
 	return sandbox.NewProfile(sandbox.Input{
 		Layers:    rules,
 		Workspace: permission.Workspace{Root: ws.files.Dir(), Home: ws.home, As: ws.rules.As},
 		Folders:   slices.Concat(sandbox.DefaultFolders(ws.home), ws.pathFolders(), o.Folders),
 		GitDirs:   gitDirs,
+		Bare:      found.Bare,
 		GitOwn:    own,
-		Protected: slices.Concat(ws.sources(slices.Concat(o.Protected, ws.opts.AgentFiles.Folders)), ws.gitControl()),
+		Protected: slices.Concat(o.Protected, ws.opts.AgentFiles.Folders, found.Agents, found.Git, closed),
+		Anywhere:  ws.relativeFolders(),
+		Reasons:   found.Closed,
 		Hidden:    o.Hidden,
 		Approved:  approved,
 	})

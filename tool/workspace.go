@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/sandbox"
 	"github.com/agentworker/worker/tool/internal/changes"
+	"github.com/agentworker/worker/tool/internal/control"
 	"github.com/agentworker/worker/tool/internal/rootfs"
 )
 
@@ -31,9 +33,7 @@ type Workspace struct {
 	// edits at once neither is lost.
 	writing sync.Mutex
 	changes changes.Tracker
-
-	gitAsking sync.Mutex
-	gitSaid   gitAnswer
+	control control.Finder
 }
 
 // OpenWorkspace opens the folder root for the built-in tools. Close it once no
@@ -61,11 +61,12 @@ func OpenWorkspace(root string, opts *Options) (*Workspace, error) {
 		}
 	}
 	return &Workspace{
-		opts:  o,
-		env:   sandbox.Environ(o.Env, sandbox.EnvRules{Keep: o.KeepEnv}, files.Dir()),
-		home:  home,
-		files: files,
-		rules: permission.Workspace{Root: files.Dir(), Home: o.Home},
+		opts:    o,
+		env:     sandbox.Environ(o.Env, sandbox.EnvRules{Keep: o.KeepEnv}, files.Dir()),
+		home:    home,
+		files:   files,
+		rules:   permission.Workspace{Root: files.Dir(), Home: o.Home},
+		control: control.Finder{Root: files.Dir(), Home: home, Folders: slices.Concat(o.AgentFiles.Folders, o.Sandbox.Protected)},
 	}, nil
 }
 

@@ -69,13 +69,14 @@ var mayImport = map[string][]string{
 	},
 	"agentdefs/skills": {"agentdefs/internal/agentfile", "agentdefs/internal/definition", "agentdefs/internal/diag", "agentdefs/internal/spelling"}, // beside agents: who loads those needs none
 
-	"tool/web":       {"permission", "sandbox", "tool", "internal/hostport"},                                           // the web
-	"tool/mcpclient": {"permission", "sandbox", "tool", "internal/mcpconfig", "internal/trusted", "internal/hostport"}, // MCP servers as tools
-	"tool/commands":  {"permission", "permission/shell", "sandbox", "tool", "tool/internal/headtail"},                  // that go on in the background
-	"tool":           {"permission", "permission/shell", "sandbox", "internal/worktree"},
-	"session":        {"hooks", "session/audit", "session/conversation", "session/gate", "session/inbox", "session/journal", "session/lease", "session/lifetime", "session/masking", "session/models", "session/notes", "session/requests", "session/store", "session/toolcall", "eventbus", "eventbus/event", "permission", "permission/shell", "policy", "model", "tool", "tool/commands"},
-	"taskt":          {"agentdefs", "agentdefs/skills", "session", "session/gate", "session/masking", "session/store", "eventbus", "eventbus/event", "model", "tool", "permission", "taskt/budget", "taskt/control", "taskt/input", "taskt/instructions", "taskt/memory", "taskt/offer", "taskt/planexit", "taskt/report", "taskt/skilltool", "taskt/slots", "taskt/workdir", "internal/spendlimit"},
-	"frontdoor":      {"taskt", "taskt/control", "taskt/input", "taskt/offer", "taskt/slots", "taskt/upkeep", "session", "session/live", "session/store", "eventbus", "eventbus/event", "frontdoor/mcpserver/internal/exttask", "frontdoor/mcpserver/internal/mcphttp", "frontdoor/mcpserver/internal/transport"},
+	"tool/web":              {"permission", "sandbox", "tool", "internal/hostport"},                                           // the web
+	"tool/mcpclient":        {"permission", "sandbox", "tool", "internal/mcpconfig", "internal/trusted", "internal/hostport"}, // MCP servers as tools
+	"tool/commands":         {"permission", "permission/shell", "sandbox", "tool", "tool/internal/headtail"},                  // that go on in the background
+	"tool/internal/control": {"internal/worktree"},                                                                            // what steers agents and git, apart from the tools
+	"tool":                  {"permission", "permission/shell", "sandbox", "internal/worktree", "tool/internal/control"},
+	"session":               {"hooks", "session/audit", "session/conversation", "session/gate", "session/inbox", "session/journal", "session/lease", "session/lifetime", "session/masking", "session/models", "session/notes", "session/requests", "session/store", "session/toolcall", "eventbus", "eventbus/event", "permission", "permission/shell", "policy", "model", "tool", "tool/commands"},
+	"taskt":                 {"agentdefs", "agentdefs/skills", "session", "session/gate", "session/masking", "session/store", "eventbus", "eventbus/event", "model", "tool", "permission", "taskt/budget", "taskt/control", "taskt/input", "taskt/instructions", "taskt/memory", "taskt/offer", "taskt/planexit", "taskt/report", "taskt/skilltool", "taskt/slots", "taskt/workdir", "internal/spendlimit"},
+	"frontdoor":             {"taskt", "taskt/control", "taskt/input", "taskt/offer", "taskt/slots", "taskt/upkeep", "session", "session/live", "session/store", "eventbus", "eventbus/event", "frontdoor/mcpserver/internal/exttask", "frontdoor/mcpserver/internal/mcphttp", "frontdoor/mcpserver/internal/transport"},
 
 	"frontdoor/acpserver": {"taskt", "taskt/conversation", "session", "session/gate", "session/live", "session/store", "eventbus", "eventbus/event", "model", "frontdoor"}, // conversations with editors
 

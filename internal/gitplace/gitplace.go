@@ -23,8 +23,9 @@ func IsDotGit(name string) bool {
 	return strings.EqualFold(name, ".git") || strings.EqualFold(name, "git~1")
 }
 
-// same reports whether some file system takes name for want, which is ASCII.
-func same(name, want string) bool { return strings.EqualFold(visible(name), want) }
+// SameName reports whether some file system takes name for want, by its case and characters that
+// are not seen.
+func SameName(name, want string) bool { return strings.EqualFold(visible(name), visible(want)) }
 
 // visible returns name without the characters that file systems with Unicode names leave out of
 // comparisons.
@@ -47,7 +48,7 @@ var parts = []string{"HEAD", "objects", "refs", "commondir"}
 // repository: HEAD, and objects with refs or a commondir.
 func Completes(abs string) bool {
 	dir, name := filepath.Split(abs)
-	return slices.ContainsFunc(parts, func(part string) bool { return same(name, part) }) && complete(dir, name)
+	return slices.ContainsFunc(parts, func(part string) bool { return SameName(name, part) }) && complete(dir, name)
 }
 
 // IsRepository reports whether git may take the folder dir for a repository without files.
@@ -55,11 +56,11 @@ func IsRepository(dir string) bool { return complete(dir, "") }
 
 func complete(dir, name string) bool {
 	has := func(part string) bool {
-		if same(name, part) {
+		if SameName(name, part) {
 			return true
 		}
 		_, err := os.Lstat(filepath.Join(dir, part))
-		return err == nil || !os.IsNotExist(err) // what can't be looked at may be there
+		return err == nil || os.IsPermission(err) // what can't be looked at may be there
 	}
 	return has("HEAD") && (has("commondir") || has("objects") && has("refs"))
 }
@@ -69,17 +70,17 @@ func complete(dir, name string) bool {
 func Controls(inner string) bool {
 	first, rest, _ := strings.Cut(inner, "/")
 	for _, name := range []string{"config", "config.worktree", "hooks", "commondir", "gitdir"} {
-		if same(first, name) {
+		if SameName(first, name) {
 			return true
 		}
 	}
 	switch {
-	case same(first, "worktrees"):
+	case SameName(first, "worktrees"):
 		_, rest, _ = strings.Cut(rest, "/")
 		return rest != "" && Controls(rest)
-	case same(first, "modules"):
+	case SameName(first, "modules"):
 		for part := range strings.SplitSeq(rest, "/") {
-			if !same(part, "modules") && Controls(part) {
+			if !SameName(part, "modules") && Controls(part) {
 				return true
 			}
 		}
@@ -121,4 +122,48 @@ func Refused(root, rel string) (why string) {
 		return Settings
 	}
 	return ""
+}
+
+// Within reports whether some file system takes path for dir, or for something below it.
+func Within(dir, path string) bool {
+	for dir != "" {
+		var want, name string
+		want, dir, _ = strings.Cut(dir, "/")
+		if want == "" {
+			path = strings.TrimLeft(path, "/")
+			continue
+		}
+		name, path, _ = strings.Cut(strings.TrimLeft(path, "/"), "/")
+		if name != want && !SameName(name, want) {
+			return false
+		}
+	}
+	return true
+}
+
+// EndsIn reports whether some file system takes the end of rel for tail.
+func EndsIn(tail, rel string) bool {
+	for {
+		if strings.Count(rel, "/") == strings.Count(tail, "/") {
+			return Within(tail, rel)
+		}
+		var ok bool
+		if _, rel, ok = strings.Cut(rel, "/"); !ok {
+			return false
+		}
+	}
+}
+
+// Below reports whether some file system takes rel for a path that ends in tail, or for one
+// below that.
+func Below(tail, rel string) bool {
+	for {
+		if (rel != "" && (rel[0] == tail[0] || rel[0] >= 0x80)) && Within(tail, rel) {
+			return true
+		}
+		var ok bool
+		if _, rel, ok = strings.Cut(rel, "/"); !ok {
+			return false
+		}
+	}
 }
