@@ -2,6 +2,7 @@ package tool
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -37,6 +38,10 @@ type Options struct {
 
 	ShellTimeout time.Duration // of a command that asks for none; 0 means 2 minutes
 	KillGrace    time.Duration // between SIGTERM and SIGKILL; 0 means 2 seconds
+
+	// Keep keeps what a file was before a call of a file tool changes it. A change that can't be
+	// kept is not made. nil means nothing is kept.
+	Keep func(Kept) error
 
 	Sandbox    SandboxOptions
 	AgentFiles AgentFiles
@@ -134,6 +139,16 @@ func checkSandbox(o *SandboxOptions) error {
 		return fmt.Errorf("a sandbox is required (--sandbox=required), and there is none: %s", why)
 	}
 	return nil
+}
+
+// Kept is a change of a file that is about to be made.
+type Kept struct {
+	SessionID string
+	Step      int    // of the session
+	Root      string // the folder that the path is relative to
+	Change
+	Content []byte      // what the file is; nil if there is none, or it is not known
+	Mode    fs.FileMode // of the file
 }
 
 // AgentFiles are the files that say what agents may do. A person is asked

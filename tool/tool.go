@@ -119,6 +119,7 @@ type Call struct {
 	Agent     string    // its agent; empty means that the session represents a caller
 	Began     time.Time // when it began
 	MessageID string    // the assistant message that holds the call
+	Step      int       // of the session that makes the call, counted from 1; 0 means not known
 
 	// Traceparent is the caller's place in a trace, as package tracecontext accepts it; empty
 	// means that there is none.

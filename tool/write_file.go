@@ -67,6 +67,9 @@ func (ws *Workspace) writeAll(ctx context.Context, call *Call, a writeFileArgs) 
 		}
 	}
 	change := fileChange{path: real, existed: before != "", hashed: before, after: content, exists: true}
+	if old := ws.contentOf(real); old != nil && Hash(old) == before {
+		change.before = old
+	}
 	changed, err := ws.commit(ctx, call, []fileChange{change})
 	if err != nil {
 		return Result{}, err
@@ -118,6 +121,11 @@ func (ws *Workspace) commit(ctx context.Context, call *Call, all []fileChange) (
 		}
 		return 1
 	})
+	for _, c := range all {
+		if err := keep(ws, call, &c); err != nil {
+			return nil, err
+		}
+	}
 	for i, c := range all {
 		err := ws.writable(c.path) // which the change before may have changed
 		if err == nil {
@@ -143,6 +151,24 @@ func (ws *Workspace) commit(ctx context.Context, call *Call, all []fileChange) (
 		}
 	}
 	return changed, nil
+}
+
+// keep keeps what a file is.
+func keep(ws *Workspace, call *Call, c *fileChange) error {
+	if ws.opts.Keep == nil || call.SessionID == "" {
+		return nil
+	}
+	k := Kept{SessionID: call.SessionID, Step: call.Step, Root: ws.files.Dir(), Change: Change{Path: c.path, Before: c.hash()}, Content: c.before, Mode: c.mode}
+	if info, err := ws.files.Lstat(c.path); err == nil {
+		k.Mode = info.Mode().Perm()
+	}
+	if c.exists {
+		k.After = Hash(c.after)
+	}
+	if err := ws.opts.Keep(k); err != nil {
+		return fmt.Errorf("%s is not changed, since what it is can't be kept: %w", rootfs.Show(c.path), err)
+	}
+	return nil
 }
 
 func (c *fileChange) make(ctx context.Context, files *rootfs.Folder) error {

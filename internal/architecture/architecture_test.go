@@ -29,6 +29,7 @@ var leaves = []string{
 	"internal/picture",
 	"internal/procgroup",
 	"internal/secrets",
+	"internal/snapshot",
 	"internal/strictjson",
 	"internal/suggest",
 	"internal/symlink",

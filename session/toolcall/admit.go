@@ -110,7 +110,7 @@ func (s *Calls) admitDecided(ctx context.Context, c *Call, layers *gate.Layers, 
 // toolCall is the call as its tool gets it.
 func (s *Calls) toolCall(c *Call) *tool.Call {
 	r := s.log.Record()
-	return &tool.Call{ID: c.ID, SessionID: s.log.ID, Agent: r.Agent, Began: r.CreatedAt, MessageID: c.MessageID, Traceparent: r.Traceparent, Args: json.RawMessage(c.Arguments), Caller: c, Background: s.Background}
+	return &tool.Call{ID: c.ID, SessionID: s.log.ID, Agent: r.Agent, Began: r.CreatedAt, MessageID: c.MessageID, Step: c.step, Traceparent: r.Traceparent, Args: json.RawMessage(c.Arguments), Caller: c, Background: s.Background}
 }
 
 // run runs a call within its time limit. Its frame is small, because thousands of calls may

@@ -33,6 +33,7 @@ type Call struct {
 	calls      *Calls
 	running    *sync.WaitGroup // counts the call until it has its outcome; nil means nothing does
 	start      time.Time
+	step       int              // of the session; 0 means not known
 	tool       tool.Tool        // nil means that it is not looked up yet, or that there is none
 	admitted   *tool.Call       // nil means that it was not admitted, or not yet
 	described  tool.Description // what a person was last asked about
@@ -101,6 +102,7 @@ func (s *Calls) PublishStarts(all []*Call, step int) {
 		calls = 0 // as the event has it
 	}
 	for _, c := range all {
+		c.step = step
 		s.log.Publish(event.ToolCallStart{
 			ToolCallID: c.ID, ToolName: c.Name, Arguments: c.Arguments, MessageID: c.MessageID, Step: step, Calls: calls,
 		})

@@ -5,9 +5,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/agentdefs/skills"
+	"github.com/agentworker/worker/internal/snapshot"
 	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/internal/workspace"
 	"github.com/agentworker/worker/permission"
@@ -59,6 +61,21 @@ func ownFolders(ws *workspace.Workspace, agentsDirs, policyFiles []string) []per
 	return rules
 }
 
+// Snapshots are what the files of a workspace were before sessions changed them.
+func Snapshots(ws *workspace.Workspace) *snapshot.Store {
+	return snapshot.New(filepath.Join(ws.StateDir, "snapshots"))
+}
+
+// KeepIn returns what keeps the files of file tools in a store.
+func KeepIn(store *snapshot.Store) func(tool.Kept) error {
+	return func(k tool.Kept) error {
+		return store.Keep(k.SessionID, snapshot.Change{
+			Time: time.Now().UTC(), Step: k.Step, Root: k.Root, Path: k.Path, Before: k.Before, After: k.After, Mode: k.Mode,
+			Lost: k.Before != "" && k.Content == nil,
+		}, k.Content)
+	}
+}
+
 // Shell returns the path of the shell that runs commands; empty means there is none.
 func (p *Program) Shell() string { return cmp.Or(p.Settings.Shell, tool.DefaultShell()) }
 
@@ -71,6 +88,7 @@ func (p *Program) ToolOptions(ws *workspace.Workspace) *tool.Options {
 		Env:     p.withoutKeys(),
 		KeepEnv: p.Settings.Sandbox.KeepEnv,
 		Home:    ws.Home,
+		Keep:    KeepIn(Snapshots(ws)),
 		AgentFiles: tool.AgentFiles{
 			Folders: folders,
 			Change: func(file string, before, after []byte) string {

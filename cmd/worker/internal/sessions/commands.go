@@ -17,6 +17,6 @@ func Commands(program *app.Program) *cobra.Command {
 	p := commands{program}
 	return cli.Group("sessions", "Look at the sessions of this workspace, wait for them, stop and delete them",
 		p.listCommand(), p.showCommand(), p.logCommand(), p.stopCommand(),
-		p.applyCommand(), p.discardCommand(), p.exportCommand(),
+		p.diffCommand(), p.revertCommand(), p.applyCommand(), p.discardCommand(), p.exportCommand(),
 		p.waitCommand(), p.resultCommand(), p.summaryCommand(), p.sendCommand(), p.backgroundCommand(), run.Resume(program), p.deleteCommand())
 }

@@ -61,6 +61,9 @@ func (p commands) deleteSessions(ctx context.Context, s *app.Storage, ids []stri
 		if err != nil {
 			return err
 		}
+		if err := removeSnapshots(p, r.ID); err != nil {
+			return err
+		}
 	}
 	for _, keep := range p.kept(what) {
 		n, err := s.Records.Retention.Expire(ctx, keep, time.Now())

@@ -1,0 +1,188 @@
+package snapshot
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Hash returns the hash of a content, as a [Change] has it.
+func Hash(content []byte) string {
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:])
+}
+
+// File is what a session has made of a file, and what undoing that would restore.
+type File struct {
+	Path     string
+	Before   []byte // what it was; nil means there was none
+	Now      []byte // what it is; nil means there is none
+	Mode     fs.FileMode
+	Conflict string // why undoing would lose a change of somebody else; empty means it would not
+
+	root string
+}
+
+// Undone reports whether the file is already what it was.
+func (f *File) Undone() bool {
+	return (f.Before == nil) == (f.Now == nil) && string(f.Before) == string(f.Now)
+}
+
+// maxFile bounds the files that are read, in bytes.
+const maxFile = 64 << 20
+
+// Files returns what the changes of a session after a step have made of the files, by path. only
+// names the files; none means all.
+func (s *Store) Files(session string, step int, only []string) ([]File, error) {
+	changes, err := s.Changes(session)
+	if err != nil {
+		return nil, err
+	}
+	byPath := map[string][]Change{}
+	var paths []string
+	for _, c := range changes {
+		if c.Step <= step || len(only) > 0 && !slices.Contains(only, c.Path) {
+			continue
+		}
+		if byPath[c.Path] == nil {
+			paths = append(paths, c.Path)
+		}
+		byPath[c.Path] = append(byPath[c.Path], c)
+	}
+	for _, name := range only {
+		if byPath[name] == nil {
+			return nil, fmt.Errorf("the session has not changed %s", name)
+		}
+	}
+	slices.Sort(paths)
+	var files []File
+	for _, p := range paths {
+		f, err := s.file(session, byPath[p])
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, f)
+	}
+	return files, nil
+}
+
+// file returns what the changes of one file have made of it.
+func (s *Store) file(session string, changes []Change) (File, error) {
+	first := changes[0]
+	f := File{Path: first.Path, Mode: first.Mode, root: first.Root}
+	var err error
+	if first.Before != "" {
+		if f.Before, err = s.content(session, first); err != nil {
+			return f, err
+		}
+		f.Before = append([]byte{}, f.Before...)
+	}
+	if f.Now, err = read(f.root, f.Path); err != nil {
+		return f, err
+	}
+	now := ""
+	if f.Now != nil {
+		now = Hash(f.Now)
+	}
+	left := slices.ContainsFunc(changes, func(c Change) bool { return c.After == now })
+	switch {
+	case f.Undone():
+	case !left:
+		f.Conflict = "it was changed after the session's last change of it"
+	default:
+		own := []string{first.Before} // a change may have failed, so that none follows on it
+		for _, c := range changes {
+			if !slices.Contains(own, c.Before) {
+				f.Conflict = fmt.Sprintf("somebody else changed it before step %d", c.Step)
+			}
+			own = append(own, c.After)
+		}
+	}
+	return f, nil
+}
+
+// Revert makes files what they were. Without force nothing changes if one of them has a conflict.
+func Revert(files []File, force bool) error {
+	var conflicts []string
+	for _, f := range files {
+		if f.Conflict != "" && !force {
+			conflicts = append(conflicts, f.Path+": "+f.Conflict)
+		}
+	}
+	if len(conflicts) > 0 {
+		return fmt.Errorf("nothing is undone, since that would undo changes of others, too:\n%s", strings.Join(conflicts, "\n"))
+	}
+	for _, f := range files {
+		if f.Undone() {
+			continue
+		}
+		if err := f.restore(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// restore makes the file what it was, unless somebody changes it at this moment.
+func (f *File) restore() error {
+	if now, err := read(f.root, f.Path); err != nil || (now == nil) != (f.Now == nil) || string(now) != string(f.Now) {
+		return errors.Join(fmt.Errorf("%s has changed at this moment: try again", f.Path), err)
+	}
+	root, err := os.OpenRoot(f.root)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if f.Before == nil {
+		return root.Remove(f.Path)
+	}
+	if err := root.MkdirAll(path.Dir(f.Path), 0o777); err != nil {
+		return err
+	}
+	mode := f.Mode.Perm()
+	if mode == 0 {
+		mode = 0o644
+	}
+	temp := path.Join(path.Dir(f.Path), ".worker-"+rand.Text()+".tmp")
+	if err := root.WriteFile(temp, f.Before, 0o600); err != nil {
+		return errors.Join(err, root.Remove(temp))
+	}
+	if err := errors.Join(root.Chmod(temp, mode), root.Rename(temp, f.Path)); err != nil {
+		return errors.Join(err, root.Remove(temp))
+	}
+	return nil
+}
+
+// read reads a file below a folder; nil means there is none.
+func read(dir, name string) ([]byte, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("the folder that the session worked in: %w", err)
+	}
+	defer root.Close()
+	info, err := root.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no file any more", name)
+	case info.Size() > maxFile:
+		return nil, fmt.Errorf("%s is too large to look at", name)
+	}
+	file, err := root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return io.ReadAll(io.LimitReader(file, maxFile))
+}
