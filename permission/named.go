@@ -32,6 +32,39 @@ func (l *Layers) Forbids(values []Value) *Rule {
 	return nil
 }
 
+// Withholds is Forbids that counts a rule which asks, too: what needs no call is no question to
+// anybody.
+func (l *Layers) Withholds(values []Value) *Rule {
+	if r := l.Forbids(values); r != nil {
+		return r
+	}
+	for i := range values {
+		v := &values[i]
+		if v.OnlyDenies() {
+			continue
+		}
+		for _, r := range l.Policies {
+			if c := r.last(v); c != nil && c.Action == Ask {
+				return &c.Rule
+			}
+		}
+		var asks *Rule
+		for _, r := range slices.Concat([]*Ruleset{l.Defaults}, l.Agents, []*Ruleset{l.Repository, l.Static, l.Runtime}) {
+			switch c := r.lastNaming(v); {
+			case c == nil:
+			case c.Action == Ask:
+				asks = &c.Rule
+			case r == l.Runtime || r == l.Static || r == l.Repository && l.Trusted: // an agent's rule lifts no default
+				asks = nil
+			}
+		}
+		if asks != nil {
+			return asks
+		}
+	}
+	return nil
+}
+
 // lastNaming is last without the rules that deny all tools at once.
 func (r *Ruleset) lastNaming(v *Value) *compiled {
 	for _, c := range slices.Backward(r.of(v.Tool)) {

@@ -239,6 +239,14 @@ func (r *Ruling) Forbidden(values ...permission.Value) error {
 	return nil
 }
 
+// Withheld is Forbidden for what nobody is asked about: see [permission.Layers.Withholds].
+func (r *Ruling) Withheld(values ...permission.Value) error {
+	if rule := r.layers.Withholds(values); rule != nil {
+		return fmt.Errorf("the rule %v (%s) does not let the agent read it", *rule, rule.Source)
+	}
+	return nil
+}
+
 // callersModel is the model of the parent.
 func (spec *Spec) callersModel() models.Inherited {
 	if spec.Parent == nil {

@@ -5,11 +5,11 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/agentworker/worker/agentdefs/instructions"
 	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/outcome"
 	"github.com/agentworker/worker/taskt/control"
-	"github.com/agentworker/worker/taskt/instructions"
 	"github.com/agentworker/worker/taskt/memory"
 	"github.com/agentworker/worker/taskt/offer"
 	"github.com/agentworker/worker/taskt/slots"
@@ -40,7 +40,7 @@ func New(opts Options) (*Service, error) {
 		log:      log,
 	}
 	s.plans = &planner{
-		agents: opts.Agents, root: opts.Root, shell: opts.Shell, text: instructions.NewReader(opts.Root, log), rules: opts.Rules, limits: limits, log: log,
+		agents: opts.Agents, root: opts.Root, shell: opts.Shell, text: instructions.NewReader(opts.Root, nil, log), rules: opts.Rules, limits: limits, log: log,
 		models: opts.AgentModels, efforts: opts.AgentEfforts,
 		tools: slices.Clone(opts.Tools), servers: opts.Servers, withTask: s.withTask, planExit: s.planExit,
 		skills: opts.Skills, sessions: opts.Sessions,

@@ -349,29 +349,6 @@ func TestToldOfItsCaller(t *testing.T) {
 	}
 }
 
-// TestWorkspaceInstructions: agents get the current AGENTS.md when they begin (O10).
-func TestWorkspaceInstructions(t *testing.T) {
-	var system string
-	m := modelFunc(func(ctx context.Context, req *model.Request, yield func(model.Part) bool) error {
-		system = req.System
-		return answer("ok")(ctx, req, yield)
-	})
-	e := newEnv(t, m, taskt.Limits{}, nil)
-	for _, content := range []string{"", "Use tabs.", "Use four blanks."} {
-		if content != "" {
-			if err := os.WriteFile(filepath.Join(e.folder, "AGENTS.md"), []byte(content), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if res := e.Call(t.Context(), e.root, taskt.Input{Prompt: "p", AgentType: "explore"}); res.Err != nil {
-			t.Fatal(res.Err)
-		}
-		if said := strings.Contains(system, "(AGENTS.md):\n\n"+content+"\n"); said != (content != "") || strings.Count(system, "AGENTS.md") != min(1, len(content)) {
-			t.Errorf("AGENTS.md is %q, and the system prompt:\n%s", content, system)
-		}
-	}
-}
-
 // TestNobodyToCall: where a session may call no agent, the tool is not offered.
 func TestNobodyToCall(t *testing.T) {
 	var names []string

@@ -11,13 +11,13 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/agentdefs/instructions"
 	"github.com/agentworker/worker/agentdefs/skills"
 	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/gate"
-	"github.com/agentworker/worker/taskt/instructions"
 	"github.com/agentworker/worker/taskt/memory"
 	"github.com/agentworker/worker/taskt/offer"
 	"github.com/agentworker/worker/taskt/skilltool"
@@ -54,7 +54,7 @@ type planner struct {
 // plan is how the sessions of an agent are opened, as long as the workspace's texts are the
 // same.
 type plan struct {
-	text   *instructions.Text
+	text   *instructions.Set
 	memory *memory.Text
 	skills *skills.Set
 	today  string
@@ -194,31 +194,47 @@ func (p *planner) toolSet(def *agentdefs.Definition, tools []tool.Tool, servers 
 	return set, err
 }
 
+// setting is where an agent runs: in a dir, or in the workspace if that is nil.
+func (p *planner) setting(def *agentdefs.Definition, at *workdir.Dir, child bool) Setting {
+	s := Setting{Root: p.root, Child: child, Memory: p.remembered(def), Shell: p.shell, Today: time.Now()}
+	if at != nil {
+		s.Root, s.Dir = at.Paths.Root, at.Folder
+	}
+	s.Text = p.text.At(s.Root).Current()
+	return s
+}
+
 // moveTo makes a spec that of a child of an agent which works in a dir.
 func (p *planner) moveTo(at *workdir.Dir, def *agentdefs.Definition, spec *session.Spec) (err error) {
-	spec.System = SystemPrompt(def, Setting{
-		Root: at.Paths.Root, Dir: at.Folder, Child: true, Text: instructions.NewReader(at.Paths.Root, p.log).Current(),
-		Memory: p.remembered(def), Shell: p.shell, Today: time.Now(),
-	})
+	spec.System = SystemPrompt(def, p.setting(def, at, true))
 	spec.ToolSet, err = p.toolSet(def, at.Tools, at.Servers, at.Paths.Root)
 	return err
 }
 
-// equip gives the session of a spec its skills: those that its rules let it have, and no others.
-// The spec is complete otherwise. at is where it works; nil means the workspace.
+// equip gives the session of a spec its skills and its instructions: those that its rules let it
+// have, and no others. The spec is complete otherwise. at is where it works; nil means the
+// workspace.
 func (p *planner) equip(def *agentdefs.Definition, spec *session.Spec, at *workdir.Dir) error {
 	paths := permission.Workspace{Root: p.root, Home: p.skills.Home()}
 	if at != nil {
 		paths = at.Paths
 	}
-	set := p.skills.At(paths.Root).Current()
-	if len(set.All())+len(def.Skills) == 0 {
+	set, said := p.skills.At(paths.Root).Current(), p.text.At(paths.Root).Current()
+	if len(set.All())+len(def.Skills) == 0 && !said.Chosen() {
+		spec.Warnings = append(slices.Clip(spec.Warnings), said.Warnings()...)
 		return nil
 	}
 	rules, err := p.sessions.Ruling(spec)
 	if err != nil {
 		return err
 	}
+	kept := said.Keep(readable(paths, rules))
+	if kept != said {
+		in := p.setting(def, at, spec.Parent != nil)
+		in.Text = kept
+		spec.System = SystemPrompt(def, in)
+	}
+	spec.Warnings = append(slices.Clip(spec.Warnings), kept.Warnings()...)
 	o := skilltool.Choose(set, def.Skills, paths, rules)
 	if text := o.Warning(); text != "" {
 		spec.Warnings = append(slices.Clip(spec.Warnings), text)
@@ -226,6 +242,18 @@ func (p *planner) equip(def *agentdefs.Definition, spec *session.Spec, at *workd
 	spec.System += o.Section()
 	spec.ToolSet = spec.ToolSet.Replaced(p.skillTool(o.Usable, o.Preloaded, paths))
 	return nil
+}
+
+// readable returns a function with the reason why a session may not read a file of the workspace
+// without a question; nil means it may. An agent without read_file may.
+func readable(paths permission.Workspace, rules *session.Ruling) func(path string) error {
+	return func(path string) error {
+		values, err := paths.PathValues(toolcatalog.ReadFile, path)
+		if err != nil {
+			return err
+		}
+		return rules.Withheld(values...)
+	}
 }
 
 // skillTool returns the tool by which sessions load skills.

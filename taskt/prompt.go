@@ -8,16 +8,17 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/agentdefs"
-	"github.com/agentworker/worker/taskt/instructions"
+	"github.com/agentworker/worker/agentdefs/instructions"
+	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/taskt/memory"
 )
 
 // Setting is where an agent runs.
 type Setting struct {
-	Root  string             // the workspace's folder
-	Dir   string             // the folder in it that a child is held to; empty means all of it
-	Child bool               // the agent runs as a child
-	Text  *instructions.Text // what the workspace says to all agents; may be nil
+	Root  string            // the workspace's folder
+	Dir   string            // the folder in it that a child is held to; empty means all of it
+	Child bool              // the agent runs as a child
+	Text  *instructions.Set // what the workspace says to all agents; may be nil
 
 	Memory *memory.Text // what agents have remembered of the workspace; may be nil
 
@@ -57,7 +58,7 @@ func SystemPrompt(def *agentdefs.Definition, at Setting) string {
 	if len(def.Output) > 0 {
 		b.WriteString("- Your last message must be one JSON value and nothing else, no text around it, that satisfies this JSON Schema: " + compact(def.Output) + "\n")
 	}
-	b.WriteString(at.Text.Section())
+	writeInstructions(&b, at.Text)
 	b.WriteString(at.Memory.Section())
 	if def.Prompt != "" {
 		b.WriteString("\n")
@@ -65,6 +66,34 @@ func SystemPrompt(def *agentdefs.Definition, at Setting) string {
 	}
 	b.WriteString("\n\n" + at.environment())
 	return b.String()
+}
+
+// writeInstructions writes what a workspace says to all agents, file by file.
+func writeInstructions(b *strings.Builder, set *instructions.Set) {
+	if set == nil {
+		return
+	}
+	for _, f := range set.Given {
+		by, cut := "What this workspace says to all agents that work in it", ""
+		if f.User {
+			by = "What the user says to all agents"
+		}
+		name := f.Name
+		if f.By != "" {
+			name += ", which " + f.By + " imports"
+		}
+		if f.Cut {
+			cut = "\n[It is cut off here.]"
+		}
+		fmt.Fprintf(b, "\n%s (%s):\n\n%s%s\n", by, name, f.Content, cut)
+	}
+	var left []string
+	for _, l := range set.NoRoom() {
+		left = append(left, termtext.OneLine(l, 200))
+	}
+	if len(left) > 0 {
+		fmt.Fprintf(b, "\nThere is no room here for what these say: %s. Read what your task needs.\n", strings.Join(left, ", "))
+	}
 }
 
 // environment is the line about where the agent runs.

@@ -7,10 +7,10 @@ import (
 	"path"
 	"strings"
 
+	"github.com/agentworker/worker/internal/fileglob"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/permission"
-	"github.com/agentworker/worker/tool/internal/fileglob"
 	"github.com/agentworker/worker/tool/internal/rootfs"
 )
 

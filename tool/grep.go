@@ -12,11 +12,11 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"github.com/agentworker/worker/internal/fileglob"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/tool/internal/charset"
-	"github.com/agentworker/worker/tool/internal/fileglob"
 	"github.com/agentworker/worker/tool/internal/linematch"
 	"github.com/agentworker/worker/tool/internal/rootfs"
 )

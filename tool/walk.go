@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentworker/worker/internal/fileglob"
 	"github.com/agentworker/worker/internal/termtext"
-	"github.com/agentworker/worker/tool/internal/fileglob"
 	"github.com/agentworker/worker/tool/internal/ignore"
 	"github.com/agentworker/worker/tool/internal/rootfs"
 )

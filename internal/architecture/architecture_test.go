@@ -24,6 +24,7 @@ var leaves = []string{
 	"internal/chromium",
 	"internal/disk",
 	"internal/errtext",
+	"internal/fileglob",
 	"internal/fileinfo",
 	"internal/gitplace",
 	"internal/picture",
@@ -68,7 +69,8 @@ var mayImport = map[string][]string{
 		"agentdefs/internal/access", "agentdefs/internal/definition", "agentdefs/internal/diag", "agentdefs/internal/dialect",
 		"agentdefs/internal/scan", "agentdefs/internal/spelling", "agentdefs/internal/watch", "permission", "permission/glob",
 	},
-	"agentdefs/skills": {"agentdefs/internal/agentfile", "agentdefs/internal/definition", "agentdefs/internal/diag", "agentdefs/internal/spelling"}, // beside agents: who loads those needs none
+	"agentdefs/instructions": {"agentdefs/internal/agentfile", "agentdefs/internal/diag"},                                                                 // the same for what a workspace says to all
+	"agentdefs/skills":       {"agentdefs/internal/agentfile", "agentdefs/internal/definition", "agentdefs/internal/diag", "agentdefs/internal/spelling"}, // beside agents: who loads those needs none
 
 	"tool/web":              {"permission", "sandbox", "tool", "internal/hostport"},                                           // the web
 	"tool/mcpclient":        {"permission", "sandbox", "tool", "internal/mcpconfig", "internal/trusted", "internal/hostport"}, // MCP servers as tools
@@ -76,7 +78,7 @@ var mayImport = map[string][]string{
 	"tool/internal/control": {"internal/worktree"},                                                                            // what steers agents and git, apart from the tools
 	"tool":                  {"permission", "permission/shell", "sandbox", "internal/worktree", "tool/internal/control"},
 	"session":               {"hooks", "session/audit", "session/conversation", "session/gate", "session/inbox", "session/journal", "session/lease", "session/lifetime", "session/masking", "session/models", "session/notes", "session/requests", "session/store", "session/toolcall", "eventbus", "eventbus/event", "permission", "permission/shell", "policy", "model", "tool", "tool/commands"},
-	"taskt":                 {"agentdefs", "agentdefs/skills", "session", "session/gate", "session/masking", "session/store", "eventbus", "eventbus/event", "model", "tool", "permission", "taskt/budget", "taskt/control", "taskt/input", "taskt/instructions", "taskt/memory", "taskt/offer", "taskt/planexit", "taskt/report", "taskt/skilltool", "taskt/slots", "taskt/workdir", "internal/spendlimit"},
+	"taskt":                 {"agentdefs", "agentdefs/instructions", "agentdefs/skills", "session", "session/gate", "session/masking", "session/store", "eventbus", "eventbus/event", "model", "tool", "permission", "taskt/budget", "taskt/control", "taskt/input", "taskt/memory", "taskt/offer", "taskt/planexit", "taskt/report", "taskt/skilltool", "taskt/slots", "taskt/workdir", "internal/spendlimit"},
 	"frontdoor":             {"taskt", "taskt/control", "taskt/input", "taskt/offer", "taskt/slots", "taskt/upkeep", "session", "session/live", "session/store", "eventbus", "eventbus/event", "frontdoor/mcpserver/internal/exttask", "frontdoor/mcpserver/internal/mcphttp", "frontdoor/mcpserver/internal/transport"},
 
 	"frontdoor/acpserver": {"taskt", "taskt/conversation", "session", "session/gate", "session/live", "session/store", "eventbus", "eventbus/event", "model", "frontdoor"}, // conversations with editors
@@ -119,7 +121,6 @@ var mayImport = map[string][]string{
 	"session/store":      {"session/lease", "eventbus"},
 
 	"taskt/conversation": {"agentdefs", "taskt", "session", "session/store"}, // a person's, by 'worker run -i', the page and ACP
-	"taskt/instructions": nil,
 	"taskt/memory":       {"permission", "tool"},
 	"taskt/planexit":     {"permission", "tool"},
 	"taskt/route":        {"session"},

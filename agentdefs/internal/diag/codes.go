@@ -50,6 +50,9 @@ const (
 	NameCase             = "name-case"
 	AgentStale           = "agent-stale"
 	WatchPolling         = "watch-polling"
+	InstructionsLong     = "instructions-long"
+	InstructionsUnread   = "instructions-unread"
+	ImportUnread         = "import-unread"
 	BodyFenceUnclosed    = "body-fence-unclosed"
 	EncodingBOM          = "encoding-bom"
 	EncodingUTF16        = "encoding-utf16"
@@ -126,6 +129,9 @@ var codes = []Code{
 	{NameCase, Warning, "two agents have names that differ in case, or in how Unicode writes a letter, alone", "rename one of them"},
 	{AgentStale, Warning, "the file cannot be served now; the version before stays in force", "correct the file, or remove it to stop the agent"},
 	{WatchPolling, Warning, "the system does not tell of changes in the folder, so it is looked at every 2 seconds", "see the message: raise a limit, or use a local disk"},
+	{InstructionsLong, Warning, "what the workspace says to all agents has more than 32 KiB: they are given its beginning; only `worker agents lint` without a path reports it", "shorten the files, or move text to files that agents read when they need it"},
+	{InstructionsUnread, Warning, "a file of instructions is not given to agents; reported in the same way", "see the message"},
+	{ImportUnread, Warning, "a file of instructions imports one that is not given to agents; reported in the same way", "correct the path, or put it between backticks"},
 	{BodyFenceUnclosed, Warning, "a code fence in the text below the frontmatter is never closed, so the rest is code", "close it"},
 	{EncodingBOM, Warning, "the file begins with a byte order mark", "save it as UTF-8 without one"},
 	{EncodingUTF16, Warning, "the file is UTF-16", "save it as UTF-8"},

@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing/format/gitignore"
 
-	"github.com/agentworker/worker/tool/internal/fileglob"
+	"github.com/agentworker/worker/internal/fileglob"
 )
 
 // The bounds of what is read from .gitignore files: every entry of a folder is

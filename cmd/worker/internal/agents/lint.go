@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/agentdefs/instructions"
 	"github.com/agentworker/worker/cmd/worker/internal/app"
 	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/internal/termtext"
@@ -137,6 +138,7 @@ func (p commands) lint(ctx context.Context, paths []string) (*lintReport, error)
 			found = append(found, agentdefs.ServerMissing(d, lacking))
 		}
 	}
+	found = append(found, instructions.NewReader(ws.Root, nil, nil).Current().Diagnostics()...)
 	for _, d := range found {
 		d.File = fromHere(here, ws.Root, d.File)
 		report.Diagnostics = append(report.Diagnostics, d)

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/agentdefs/instructions"
 	"github.com/agentworker/worker/cmd/worker/internal/app"
 	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/internal/errtext"
@@ -22,7 +23,6 @@ import (
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/taskt"
-	"github.com/agentworker/worker/taskt/instructions"
 	"github.com/agentworker/worker/taskt/memory"
 	"github.com/agentworker/worker/tool/mcpclient"
 )
@@ -55,7 +55,7 @@ prompt that its model reads.`,
 			}
 			p.reportOf(snapshot, d.File)
 			at := taskt.Setting{
-				Root: ws.Root, Child: d.Mode != agentdefs.Primary, Text: instructions.NewReader(ws.Root, p.Logger()).Current(),
+				Root: ws.Root, Child: d.Mode != agentdefs.Primary, Text: instructions.NewReader(ws.Root, nil, p.Logger()).Current(),
 				Shell: p.Shell(), Today: time.Now(),
 			}
 			if d.Memory {
