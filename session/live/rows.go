@@ -3,6 +3,8 @@ package live
 import (
 	"cmp"
 	"slices"
+
+	"github.com/agentworker/worker/model"
 )
 
 // Row is a session at its place in the tree.
@@ -10,6 +12,9 @@ type Row struct {
 	*Session
 	Branch string // the lines of the tree before it: "", "├ ", "│ └ "
 	Below  bool   // a session below it needs a person
+
+	Subagents int         // the sessions below it
+	Total     model.Usage // its own usage, and that of those below it
 }
 
 // Rows returns the sessions as a tree. Sessions that need a person come first, then running
@@ -24,9 +29,9 @@ func (t *Tree) Rows(ended bool) []Row {
 		}
 		below[parent] = append(below[parent], s)
 	}
-	b := &build{below: below, rank: make(map[string]int, len(t.sessions))}
+	b := &build{below: below, trees: make(map[string]subtree, len(t.sessions))}
 	for _, s := range below[""] {
-		b.ranked(s)
+		b.sum(s)
 	}
 	b.add("", "", ended)
 	return b.rows
@@ -41,18 +46,28 @@ const (
 
 type build struct {
 	below map[string][]*Session
-	rank  map[string]int // of a session and all below it, by its id
+	trees map[string]subtree // by the id of the session at its top
 	rows  []Row
 }
 
-// ranked notes the rank of a session and of those below it.
-func (b *build) ranked(s *Session) int {
-	rank := own(s)
+// subtree is what is known of a session and of all below it.
+type subtree struct {
+	rank     int
+	sessions int
+	usage    model.Usage
+}
+
+// sum notes what is known of a session and of those below it.
+func (b *build) sum(s *Session) subtree {
+	all := subtree{own(s), 1, s.Usage}
 	for _, child := range b.below[s.ID] {
-		rank = min(rank, b.ranked(child))
+		under := b.sum(child)
+		all.rank = min(all.rank, under.rank)
+		all.sessions += under.sessions
+		all.usage = all.usage.Add(under.usage)
 	}
-	b.rank[s.ID] = rank
-	return rank
+	b.trees[s.ID] = all
+	return all
 }
 
 func own(s *Session) int {
@@ -69,10 +84,10 @@ func own(s *Session) int {
 func (b *build) add(parent, indent string, ended bool) {
 	sessions := b.below[parent]
 	if !ended {
-		sessions = slices.DeleteFunc(sessions, func(s *Session) bool { return b.rank[s.ID] == over })
+		sessions = slices.DeleteFunc(sessions, func(s *Session) bool { return b.trees[s.ID].rank == over })
 	}
 	slices.SortFunc(sessions, func(x, y *Session) int {
-		return cmp.Or(cmp.Compare(b.rank[x.ID], b.rank[y.ID]), y.Created.Compare(x.Created), cmp.Compare(x.ID, y.ID))
+		return cmp.Or(cmp.Compare(b.trees[x.ID].rank, b.trees[y.ID].rank), y.Created.Compare(x.Created), cmp.Compare(x.ID, y.ID))
 	})
 	for i, s := range sessions {
 		branch, next := "", ""
@@ -82,7 +97,8 @@ func (b *build) add(parent, indent string, ended bool) {
 				branch, next = indent+"└ ", indent+"  "
 			}
 		}
-		b.rows = append(b.rows, Row{s, branch, b.rank[s.ID] == needing && own(s) != needing})
+		all := b.trees[s.ID]
+		b.rows = append(b.rows, Row{s, branch, all.rank == needing && own(s) != needing, all.sessions - 1, all.usage})
 		b.add(s.ID, next, ended)
 	}
 }

@@ -132,7 +132,7 @@ func (m *Top) detail(now time.Time) []string {
 	if r := m.row(); r != nil {
 		lines = []string{
 			joined(m.width, r.ID, r.Usage.ShowCost(), termtext.Count(r.Usage.InputTokens)+" in "+termtext.Count(r.Usage.OutputTokens)+" out",
-				termtext.Plural(r.Steps, "step"), termtext.Duration(r.Elapsed(now)), r.State()),
+				termtext.Plural(r.Steps, "step"), termtext.Duration(r.Elapsed(now)), r.State()+total(r)),
 			r.Doing(),
 			strings.TrimSpace(r.Model + "  " + r.Name()),
 		}
@@ -146,6 +146,14 @@ func (m *Top) detail(now time.Time) []string {
 		lines[i] = terminal.Fit(lines[i], m.width)
 	}
 	return lines[:m.details()]
+}
+
+// total is what a session and those below it have cost; empty where there are none.
+func total(r *live.Row) string {
+	if r.Subagents == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %s with %s", r.Total.ShowCost(), termtext.Plural(r.Subagents, "subagent"))
 }
 
 // joined joins as many texts as fit into a line.

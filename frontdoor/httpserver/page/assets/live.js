@@ -67,6 +67,22 @@ function apply(update) {
   live.loaded = true;
 }
 
+// used is how many sessions there are from one downwards, and what they have used together. The
+// cost is left out where that of one of them is not known.
+export function used(id) {
+  const own = live.rows.get(id).usage;
+  const all = { sessions: 1, usage: { ...own } };
+  const known = (u) => u.cost !== undefined || !(u.inputTokens || u.outputTokens);
+  for (const child of live.children.get(id) ?? []) {
+    const below = used(child);
+    all.sessions += below.sessions;
+    for (const key of ['inputTokens', 'outputTokens', 'cacheReadTokens']) all.usage[key] = (all.usage[key] ?? 0) + (below.usage[key] ?? 0);
+    const sum = Number(all.usage.cost ?? 0) + Number(below.usage.cost ?? 0);
+    all.usage.cost = known(all.usage) && known(below.usage) ? sum : undefined;
+  }
+  return all;
+}
+
 function connected(yes) {
   if (live.connected === yes) return;
   live.connected = yes;

@@ -2,7 +2,7 @@
 
 import { h, setText, setClass } from './dom.js';
 import { go } from './router.js';
-import { live, onChange, path } from './live.js';
+import { live, onChange, path, used } from './live.js';
 import { age, cost, tokens, state, title, clock } from './format.js';
 import { apply, background, discard, erase, may, say, send, stop, summarise } from './api.js';
 import { Tree } from './tree.js';
@@ -136,12 +136,19 @@ export function session(id) {
     facts.replaceChildren(...[
       fact('model', row.model), fact('steps', String(row.steps)),
       fact('tool calls', row.calls ? `${row.calls}${row.failed ? `, ${row.failed} failed` : ''}` : ''),
-      fact('tokens', tokens(row.usage)), fact('cost', cost(row.usage)), b && fact('budget', `${b.used} of ${b.max} ${b.limit}`),
+      fact('tokens', tokens(row.usage)), fact('cost', cost(row.usage)), ...total(id), b && fact('budget', `${b.used} of ${b.max} ${b.limit}`),
       fact('began', clock(row.startedAt || row.createdAt)),
       fact(row.endedAt ? 'took' : 'for', age((row.endedAt || Date.now()) - (row.startedAt || row.createdAt))),
       row.endedAt ? null : fact('last event', `${age(Date.now() - row.activeAt)} ago`), fact('now', row.tool), fact('list', row.todo),
       fact('branch', row.worktree), fact('id', row.id),
     ].filter(Boolean));
+  }
+
+  // total is what a session and those below it have used, where there are any.
+  function total(id) {
+    const { sessions, usage } = used(id);
+    if (sessions === 1) return [];
+    return [fact(`with ${sessions - 1} subagent${sessions === 2 ? '' : 's'}`, [tokens(usage), cost(usage)].filter(Boolean).join(' · '))];
   }
 
   function drawCrumbs() {
