@@ -82,7 +82,7 @@ func paragraphs(text string) (all []paragraph) {
 	return all
 }
 
-// blankComments returns a text whose HTML comments have nothing but their line ends.
+// blankComments returns a text whose HTML comments have nothing but a blank and their line ends.
 func blankComments(text string) string {
 	var b strings.Builder
 	for {
@@ -95,6 +95,7 @@ func blankComments(text string) string {
 			break
 		}
 		b.WriteString(text[:begin])
+		b.WriteByte(' ') // the words on both sides stay two
 		b.WriteString(strings.Repeat("\n", strings.Count(text[begin:begin+length], "\n")))
 		text = text[begin+length+len("-->"):]
 	}

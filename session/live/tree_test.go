@@ -83,6 +83,11 @@ func TestTree(t *testing.T) {
 	if a, b := tree.Get("a"), tree.Get("b"); a.Usage != usage || a.Label != "all of it" || b.Steps != 1 || b.Usage.InputTokens != 7 {
 		t.Errorf("got %+v and %+v", a, b)
 	}
+	for _, r := range tree.Rows(true) { // each with those below it
+		if got, want := [2]int{r.Subagents, int(r.Total.InputTokens)}, map[string][2]int{"a": {3, 12}, "b": {0, 7}, "c": {1, 0}}[r.ID]; got != want && r.ID != "e" {
+			t.Errorf("%s: %d subagents and %d tokens in all, want %v", r.ID, got[0], got[1], want)
+		}
+	}
 	tree.List([]*record.Record{{ID: "b", ParentID: "a", Status: event.StatusFailed}}) // a was deleted
 	if tree.Get("a") != nil || tree.Get("c") == nil {
 		t.Error("what a list lacks is kept, or what has only just begun is not")

@@ -128,7 +128,7 @@ const at80 = `worker top  shop-1a2b3c4d                                        1
 
 
 
-ses_root  $0.0123  12.3k in 678 out  3 steps  2m  running
+ses_root  $0.0123, $0.0369 with subagents  12.3k in 678 out  3 steps  2m
 anthropic/claude-sonnet-4-5  lead  ship the release
 enter log  s send  x stop  v question  n next  ? help  q quit`
 
@@ -141,7 +141,7 @@ const at50 = `worker top  shop-1a2b3c4d          1 of 4 need you
   caller  worker task…  completed
 
 
-ses_root  $0.0123  12.3k in 678 out  3 steps  2m
+ses_root  $0.0123, $0.0369 with subagents
 anthropic/claude-sonnet-4-5  lead  ship the relea…
 enter log  x stop  v question  ? help  q quit`
 

@@ -131,8 +131,8 @@ func (m *Top) detail(now time.Time) []string {
 	lines := make([]string, 3)
 	if r := m.row(); r != nil {
 		lines = []string{
-			joined(m.width, r.ID, r.Usage.ShowCost(), termtext.Count(r.Usage.InputTokens)+" in "+termtext.Count(r.Usage.OutputTokens)+" out",
-				termtext.Plural(r.Steps, "step"), termtext.Duration(r.Elapsed(now)), r.State()+total(r)),
+			joined(m.width, r.ID, spent(r), termtext.Count(r.Usage.InputTokens)+" in "+termtext.Count(r.Usage.OutputTokens)+" out",
+				termtext.Plural(r.Steps, "step"), termtext.Duration(r.Elapsed(now)), r.State()),
 			r.Doing(),
 			strings.TrimSpace(r.Model + "  " + r.Name()),
 		}
@@ -148,12 +148,12 @@ func (m *Top) detail(now time.Time) []string {
 	return lines[:m.details()]
 }
 
-// total is what a session and those below it have cost; empty where there are none.
-func total(r *live.Row) string {
+// spent is what a session has cost, and what it has with those below it.
+func spent(r *live.Row) string {
 	if r.Subagents == 0 {
-		return ""
+		return r.Usage.ShowCost()
 	}
-	return fmt.Sprintf(", %s with %s", r.Total.ShowCost(), termtext.Plural(r.Subagents, "subagent"))
+	return r.Usage.ShowCost() + ", " + r.Total.ShowCost() + " with subagents"
 }
 
 // joined joins as many texts as fit into a line.
