@@ -255,12 +255,8 @@ func (spec *Spec) callersModel() models.Inherited {
 	return spec.Parent.agent.inherit()
 }
 
-// SplitModels returns the names of a list of models, "a, b". A list that begins with replay/ is one
-// name: that of a file, which may have commas.
+// SplitModels returns the names of a list of models, "a, b".
 func SplitModels(list string) (names []string) {
-	if name := strings.TrimSpace(list); strings.HasPrefix(name, "replay/") {
-		return []string{name}
-	}
 	for name := range strings.SplitSeq(list, ",") {
 		if name = strings.TrimSpace(name); name != "" {
 			names = append(names, name)

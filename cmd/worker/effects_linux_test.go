@@ -80,7 +80,12 @@ func TestAttacks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			replay := filepath.Join(dir, "replay.jsonl")
+			scripts, err := os.MkdirTemp("", "") // --model takes a list, and the test's own folder may have commas
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = os.RemoveAll(scripts) })
+			replay := filepath.Join(scripts, "replay.jsonl")
 			for path, text := range map[string][]byte{replay: append(call, "\n{\"text\": \"done\"}\n"...), filepath.Join(state, "permissions.jsonc"): a.Rules} {
 				if err := os.WriteFile(path, text, 0o600); err != nil {
 					t.Fatal(err)

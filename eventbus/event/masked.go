@@ -52,7 +52,11 @@ func (e CommandStart) Masked() (Event, bool) {
 	return result(&m, e)
 }
 
-func (CommandEnd) Masked() (Event, bool) { return nil, false }
+func (e CommandEnd) Masked() (Event, bool) {
+	var m masker
+	e.Signal, e.StoppedBy = m.text(e.Signal), m.text(e.StoppedBy)
+	return result(&m, e)
+}
 
 func (e TurnComplete) Masked() (Event, bool) {
 	var m masker

@@ -26,7 +26,7 @@ var key = "gh" + "p_" + strings.Repeat("a1B2c3D4", 5)[:36]
 var own = []string{
 	"SessionID", "AgentType", "ParentID", "ParentMessageID", "MessageID", "ToolCallID", "ApprovalID", "QuestionID", "BootID", "ID",
 	"Agent", "Agents", "Added", "Changed", "Removed", "Model", "Name", "Before", "After", "Status", "StopReason", "Outcome", "Code", "Limit", "Reason of Retry", "Cost", "Used", "Max",
-	"Resumes", "Traceparent", "Policy", "Fingerprint", "By", "SetBy", "MediaType", "SHA256",
+	"Resumes", "Traceparent", "Policy", "Fingerprint", "By", "SetBy", "MediaType", "SHA256", "CommandID",
 }
 
 // fill sets all texts below v to the key.
