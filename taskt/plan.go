@@ -228,32 +228,19 @@ func (p *planner) equip(def *agentdefs.Definition, spec *session.Spec, at *workd
 	if err != nil {
 		return err
 	}
-	kept := said.Keep(readable(paths, rules))
-	if kept != said {
-		in := p.setting(def, at, spec.Parent != nil)
-		in.Text = kept
-		spec.System = SystemPrompt(def, in)
-	}
+	kept := said.Keep(Readable(paths, rules.Withheld))
 	spec.Warnings = append(slices.Clip(spec.Warnings), kept.Warnings()...)
 	o := skilltool.Choose(set, def.Skills, paths, rules)
 	if text := o.Warning(); text != "" {
 		spec.Warnings = append(slices.Clip(spec.Warnings), text)
 	}
-	spec.System += o.Section()
+	if section := o.Section(); section != "" || kept != said { // all other sessions of the agent share one text
+		in := p.setting(def, at, spec.Parent != nil)
+		in.Text, in.Skills = kept, section
+		spec.System = SystemPrompt(def, in)
+	}
 	spec.ToolSet = spec.ToolSet.Replaced(p.skillTool(o.Usable, o.Preloaded, paths))
 	return nil
-}
-
-// readable returns a function with the reason why a session may not read a file of the workspace
-// without a question; nil means it may. An agent without read_file may.
-func readable(paths permission.Workspace, rules *session.Ruling) func(path string) error {
-	return func(path string) error {
-		values, err := paths.PathValues(toolcatalog.ReadFile, path)
-		if err != nil {
-			return err
-		}
-		return rules.Withheld(values...)
-	}
 }
 
 // skillTool returns the tool by which sessions load skills.

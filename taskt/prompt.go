@@ -10,6 +10,8 @@ import (
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/agentdefs/instructions"
 	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/internal/toolcatalog"
+	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/taskt/memory"
 )
 
@@ -21,19 +23,59 @@ type Setting struct {
 	Text  *instructions.Set // what the workspace says to all agents; may be nil
 
 	Memory *memory.Text // what agents have remembered of the workspace; may be nil
+	Skills string       // about those that it has: see [skilltool.Offer.Section]
 
 	Shell string    // the path of the one that runs commands; empty means not known
 	Today time.Time // its day is told
 }
 
+// Part is one part of a prompt, with its source.
+type Part struct {
+	Source string `json:"source"` // the file, or whose text it is, as people are shown it
+	Line   int    `json:"line,omitempty"`
+	Last   int    `json:"last,omitempty"` // line of the file; 0 means it is no part of a file
+	Bytes  int    `json:"bytes"`
+	Text   string `json:"text"`
+}
+
+// parts are those of a prompt that is being made.
+type parts []Part
+
+func (p *parts) add(source string, line, last int, text string) {
+	if text != "" {
+		*p = append(*p, Part{source, line, last, len(text), text})
+	}
+}
+
 // SystemPrompt returns the system prompt of an agent, which depends on nothing but the arguments.
-//
-// A session's prompt ends with its skills, which depend on its rules.
+func SystemPrompt(def *agentdefs.Definition, at Setting) string {
+	var b strings.Builder
+	for _, p := range PromptParts(def, at) {
+		b.WriteString(p.Text)
+	}
+	return b.String()
+}
+
+// PromptParts returns the system prompt of an agent, in its parts.
 //
 // It has, in this order: the rules for every agent and for children, the form of the output, the
-// workspace's instructions, the memory, the agent's own prompt, and the environment. That comes
-// last, so that providers' prompt caches keep what is before it.
-func SystemPrompt(def *agentdefs.Definition, at Setting) string {
+// workspace's instructions, the memory, the agent's own prompt, the environment, and the
+// skills. What changes most comes last, so that providers' prompt caches keep what is before it.
+func PromptParts(def *agentdefs.Definition, at Setting) []Part {
+	var all parts
+	all.add("worker", 0, 0, at.rules(def))
+	all.addInstructions(at.Text)
+	all.add("memory of the workspace", 0, 0, at.Memory.Section())
+	if def.Prompt != "" {
+		all.add("agent "+def.Name+", "+def.File, 0, 0, "\n"+def.Prompt)
+	}
+	all.add("worker", 0, 0, "\n\n"+at.environment())
+	all.add("skills", 0, 0, at.Skills)
+	return all
+}
+
+// rules are those that the worker gives to every agent.
+func (at *Setting) rules(def *agentdefs.Definition) string {
 	var b strings.Builder
 	if at.Child {
 		fmt.Fprintf(&b, "You are the agent %q. You have been given a task.\n\n", def.Name)
@@ -58,41 +100,45 @@ func SystemPrompt(def *agentdefs.Definition, at Setting) string {
 	if len(def.Output) > 0 {
 		b.WriteString("- Your last message must be one JSON value and nothing else, no text around it, that satisfies this JSON Schema: " + compact(def.Output) + "\n")
 	}
-	writeInstructions(&b, at.Text)
-	b.WriteString(at.Memory.Section())
-	if def.Prompt != "" {
-		b.WriteString("\n")
-		b.WriteString(def.Prompt)
-	}
-	b.WriteString("\n\n" + at.environment())
 	return b.String()
 }
 
-// writeInstructions writes what a workspace says to all agents, file by file.
-func writeInstructions(b *strings.Builder, set *instructions.Set) {
+// addInstructions adds what a workspace says to all agents, file by file.
+func (p *parts) addInstructions(set *instructions.Set) {
 	if set == nil {
 		return
 	}
 	for _, f := range set.Given {
-		by, cut := "What this workspace says to all agents that work in it", ""
+		by, name, cut := "What this workspace says to all agents that work in it", f.Name, ""
 		if f.User {
 			by = "What the user says to all agents"
 		}
-		name := f.Name
 		if f.By != "" {
 			name += ", which " + f.By + " imports"
 		}
 		if f.Cut {
 			cut = "\n[It is cut off here.]"
 		}
-		fmt.Fprintf(b, "\n%s (%s):\n\n%s%s\n", by, name, f.Content, cut)
+		p.add(name, f.Line, f.Last(), fmt.Sprintf("\n%s (%s):\n\n%s%s\n", by, name, f.Content, cut))
 	}
 	var left []string
 	for _, l := range set.NoRoom() {
 		left = append(left, termtext.OneLine(l, 200))
 	}
 	if len(left) > 0 {
-		fmt.Fprintf(b, "\nThere is no room here for what these say: %s. Read what your task needs.\n", strings.Join(left, ", "))
+		p.add("worker", 0, 0, fmt.Sprintf("\nThere is no room here for what these say: %s. Read what your task needs.\n", strings.Join(left, ", ")))
+	}
+}
+
+// Readable returns a function with the reason why a session may not read a file of the workspace
+// without a question; nil means it may. An agent without read_file may.
+func Readable(paths permission.Workspace, withheld func(...permission.Value) error) func(path string) error {
+	return func(path string) error {
+		values, err := paths.PathValues(toolcatalog.ReadFile, path)
+		if err != nil {
+			return err
+		}
+		return withheld(values...)
 	}
 }
 

@@ -28,3 +28,11 @@ func (l Layers) Forbidden(values ...permission.Value) error {
 	}
 	return nil
 }
+
+// Withheld is Forbidden for what nobody is asked about.
+func (l Layers) Withheld(values ...permission.Value) error {
+	if rule := l.Withholds(values); rule != nil {
+		return fmt.Errorf("the rule %v (%s) does not let the agent read it", *rule, rule.Source)
+	}
+	return nil
+}

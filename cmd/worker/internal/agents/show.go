@@ -22,19 +22,23 @@ import (
 	"github.com/agentworker/worker/internal/suggest"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/internal/toolcatalog"
+	"github.com/agentworker/worker/internal/workspace"
+	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/memory"
+	"github.com/agentworker/worker/taskt/skilltool"
 	"github.com/agentworker/worker/tool/mcpclient"
 )
 
 func (p commands) showCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, promptAlone bool
 	cmd := &cobra.Command{
 		Use:   "show NAME",
 		Short: "Show an agent with all that its file resolves to",
 		Long: `Shows the agent that a task call would get by NAME, in any case or by an alias: what
 its file amounts to, each rule with the line that it comes from, and the whole system
-prompt that its model reads.`,
+prompt that its model reads. With --prompt it prints that prompt alone, each part below a
+line with its source: a file and its lines, or whose text it is, and the bytes.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: p.CompleteAgents(func(*agentdefs.Definition) bool { return true }),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -54,30 +58,61 @@ prompt that its model reads.`,
 				return p.noAgent(snapshot, args[0], candidates)
 			}
 			p.reportOf(snapshot, d.File)
-			at := taskt.Setting{
-				Root: ws.Root, Child: d.Mode != agentdefs.Primary, Text: instructions.NewReader(ws.Root, nil, p.Logger()).Current(),
-				Shell: p.Shell(), Today: time.Now(),
-			}
-			if d.Memory {
-				at.Memory = memory.New(filepath.Join(ws.StateDir, memory.FileName), p.Logger()).Current()
-			}
-			offer := p.offered(d, ws)
-			prompt := taskt.SystemPrompt(d, at) + offer.Section()
 			rules, err := app.ReadInForce(p.Program, ws)
 			if err != nil {
 				return err
 			}
-			if asJSON {
+			offer := p.offered(d, ws)
+			at := p.setting(d, ws, rules)
+			at.Skills = offer.Section()
+			switch {
+			case promptAlone && asJSON:
+				return p.PrintJSON(struct {
+					Parts []taskt.Part `json:"parts"`
+				}{taskt.PromptParts(d, at)}, true)
+			case promptAlone:
+				return p.printPrompt(taskt.PromptParts(d, at))
+			case asJSON:
 				return p.PrintJSON(struct {
 					Agent
 					SystemPrompt string `json:"systemPrompt"`
-				}{NewAgent(d, rules), prompt}, true)
+				}{NewAgent(d, rules), taskt.SystemPrompt(d, at)}, true)
 			}
-			return p.showAgent(d, may(d, rules), prompt, sayOffer(offer), app.NewServers(p.Program, ws))
+			return p.showAgent(d, may(d, rules), taskt.SystemPrompt(d, at), sayOffer(offer), app.NewServers(p.Program, ws))
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the agent as one JSON document")
+	cmd.Flags().BoolVar(&promptAlone, "prompt", false, "print the system prompt alone, with the source of each part")
 	return cmd
+}
+
+// setting is where the agent runs in a session of its own, without its skills.
+func (p commands) setting(d *agentdefs.Definition, ws *workspace.Workspace, rules *app.InForce) taskt.Setting {
+	layers := rules.Layers(permission.Who{Agent: d.Name})
+	layers.Agents = []*permission.Ruleset{d.Permission}
+	may := taskt.Readable(permission.Workspace{Root: ws.Root, Home: ws.Home}, skilltool.Layers{Layers: &layers}.Withheld)
+	at := taskt.Setting{
+		Root: ws.Root, Child: d.Mode != agentdefs.Primary, Text: instructions.NewReader(ws.Root, nil, p.Logger()).Current().Keep(may),
+		Shell: p.Shell(), Today: time.Now(),
+	}
+	if d.Memory {
+		at.Memory = memory.New(filepath.Join(ws.StateDir, memory.FileName), p.Logger()).Current()
+	}
+	return at
+}
+
+// printPrompt prints the parts of a prompt, each below a line with its source.
+func (p commands) printPrompt(parts []taskt.Part) error {
+	var out bytes.Buffer
+	for _, part := range parts {
+		lines := ""
+		if part.Line > 0 {
+			lines = fmt.Sprintf(":%d-%d", part.Line, part.Last)
+		}
+		fmt.Fprintf(&out, "=== %s%s (%s)\n%s\n", termtext.OneLine(part.Source, 500), lines, termtext.Plural(part.Bytes, "byte"), termtext.Printable(strings.Trim(part.Text, "\n")))
+	}
+	_, err := p.Stdout.Write(out.Bytes())
+	return err
 }
 
 // noAgent says why no agent has a name, with the diagnostics of an unserved file that has
