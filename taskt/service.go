@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/agentdefs/instructions"
 	"github.com/agentworker/worker/agentdefs/skills"
 	"github.com/agentworker/worker/model/price"
 	"github.com/agentworker/worker/permission"
@@ -56,6 +57,10 @@ type Options struct {
 	// Memory is the file that agents with a memory read and add to: see package memory. Empty
 	// means none has one.
 	Memory string
+
+	// Instructions are what the workspace and the user say to all agents; nil means only what
+	// Root has.
+	Instructions *instructions.Reader
 
 	// Skills are those of the workspace and of the user; nil means there are none.
 	Skills *skills.Library

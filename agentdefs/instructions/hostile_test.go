@@ -103,7 +103,6 @@ func importAttacks(outside string) []attack {
 		}, "", ".claude/rules/a.md: it is not given to agents: it leads out"},
 		{"a rule that does not end", func(t *testing.T, dir string) { write(t, dir, ".claude/rules/a.md", "---\npaths: a\n") }, "", "the frontmatter does not end"},
 		{"a rule for nobody", func(t *testing.T, dir string) { write(t, dir, ".claude/rules/a.md", "---\npaths: {a: b}\n---\nx") }, "", "no pattern says which"},
-		{"a pattern out", func(t *testing.T, dir string) { write(t, dir, ".claude/rules/a.md", "---\npaths: ../x\n---\nx") }, "", "is not used"},
 	}
 }
 

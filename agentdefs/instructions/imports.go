@@ -17,8 +17,8 @@ type Import struct {
 // maxImportPath bounds a path that is taken for one, in bytes.
 const maxImportPath = 1024
 
-// Imports returns the "@path" of a Markdown text, in their order. Those in code, in HTML
-// comments and within words are left alone. A path ends at a blank or a quote, before the
+// Imports returns the "@path" of a Markdown text, in their order, except in code, in HTML
+// comments and within words. A path ends at a blank or a quote, before the
 // punctuation of its sentence. Whether there is such a file is not looked at. It is pure, and
 // takes any input.
 func Imports(text string) (found []Import) {
@@ -147,7 +147,7 @@ func codeSpan(text string, i int) int {
 
 func backticks(s string) int { return len(s) - len(strings.TrimLeft(s, "`")) }
 
-// beginsWord reports whether a word may begin after a text. An @ elsewhere is that of an
+// beginsWord reports whether a word may begin after a text. An @ elsewhere belongs to an
 // address.
 func beginsWord(before string) bool {
 	r, size := utf8.DecodeLastRuneInString(before)

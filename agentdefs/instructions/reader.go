@@ -72,8 +72,6 @@ func load(dir string, user []UserFile) *Set {
 		f, imports := l.file(name, form)
 		switch {
 		case f == nil || l.has(nil, f):
-		case f.Patterns != nil:
-			s.scoped = append(s.scoped, append([]*File{f}, imports...))
 		default:
 			if !onlyImports(f.Content) {
 				l.seen = append(l.seen, f)
@@ -102,27 +100,10 @@ func load(dir string, user []UserFile) *Set {
 			give(name, &form)
 		}
 	}
-	s.all, s.LeftOut, s.found, s.looks, s.tree = l.seen, l.left, l.found, l.looks, l.tree
-	s.scoped = l.unseen(s.scoped)
+	s.all, s.LeftOut, s.found, s.looks = l.seen, l.left, l.found, l.looks
 	s.bound()
 	diag.Sort(s.found)
 	return s
-}
-
-// unseen returns rules about some files without those that all agents are given.
-func (l *loader) unseen(scoped [][]*File) (left [][]*File) {
-	for _, files := range scoped {
-		var rest []*File
-		for i, f := range files {
-			if !l.has(rest, f) && (i > 0 || !onlyImports(f.Content)) {
-				rest = append(rest, f)
-			}
-		}
-		if len(rest) > 0 {
-			left = append(left, rest)
-		}
-	}
-	return left
 }
 
 // list returns the files of a form, in order.

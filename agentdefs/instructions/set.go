@@ -8,7 +8,6 @@ import (
 
 	"github.com/agentworker/worker/agentdefs/internal/diag"
 	"github.com/agentworker/worker/internal/errtext"
-	"github.com/agentworker/worker/internal/fileglob"
 	"github.com/agentworker/worker/internal/termtext"
 )
 
@@ -24,20 +23,18 @@ const (
 // Diagnostic is one finding about a file of instructions.
 type Diagnostic = diag.Diagnostic
 
-// File is one file of instructions, as it was when it was read. It is not changed.
+// File is one file of instructions. Nobody changes it once it is read.
 type File struct {
 	Name    string // as people and models are shown it: relative to the workspace, slash-separated
 	Content string // valid UTF-8 without blanks around it, at most [MaxBytes]; not empty
 	Line    int    // where Content begins, from 1
 	Cut     bool   // the file says more
 
-	By       string   // the file that imports it; empty means none does
-	User     bool     // it is the user's, and no file of the workspace
-	Patterns []string // of the files that it is about; nil means those of its folder
+	By   string // the file that imports it; empty means none does
+	User bool   // it is the user's, and no file of the workspace
 
-	globs []*fileglob.Glob
-	real  string      // where its name leads, in a workspace; empty means that it is no link, and no import
-	info  fs.FileInfo // of the file
+	real string      // where its name leads, in a workspace; empty means that it is no link, and no import
+	info fs.FileInfo // of the file
 }
 
 // Last is the line in which Content ends.
@@ -46,16 +43,14 @@ func (f *File) Last() int { return f.Line + strings.Count(f.Content, "\n") }
 // LeftOut is a file that is not given.
 type LeftOut struct{ Name, Why string }
 
-// Set is what a workspace says at a moment. It is not changed.
+// Set is what a workspace says at one moment. Nobody changes it.
 type Set struct {
 	Given   []*File   // to all agents, in their order; nil means there is nothing
-	LeftOut []LeftOut // what is not given for other reasons than its scope
+	LeftOut []LeftOut // what is not given, and why
 
-	all    []*File   // as Given, without the bound
-	scoped [][]*File // rules about some files, each with what it imports
-	found  []Diagnostic
-	tree   *tree
-	looks  []look
+	all   []*File // as Given, without the bound
+	found []Diagnostic
+	looks []look
 }
 
 // Diagnostics returns what is wrong with the files. s may be nil.
@@ -66,8 +61,7 @@ func (s *Set) Diagnostics() []Diagnostic {
 	return s.found
 }
 
-// Warnings returns what people should know who start an agent: what it is not given. s may be
-// nil.
+// Warnings tells people who start an agent what it is not given. s may be nil.
 func (s *Set) Warnings() (all []string) {
 	for _, d := range s.Diagnostics() {
 		if d.Code == diag.InstructionsLong || d.Code == diag.InstructionsUnread {
@@ -139,14 +133,14 @@ func (s *Set) Chosen() bool {
 	return s != nil && slices.ContainsFunc(s.all, func(f *File) bool { return f.real != "" })
 }
 
-// Keep returns the set without files that may refuses: it is asked about the paths, relative to
-// the workspace, of those that links and imports lead to. What such a file imports goes with it.
-// It is the same set if all may be given. s may be nil.
+// Keep returns the set without the files that may refuses, and without their imports. may is asked
+// about each file behind a link or an import, by its path relative to the workspace. If it
+// refuses none, the set is the same. s may be nil.
 func (s *Set) Keep(may func(path string) error) *Set {
 	if !s.Chosen() || !slices.ContainsFunc(s.all, func(f *File) bool { return f.real != "" && may(f.real) != nil }) {
 		return s
 	}
-	kept := &Set{scoped: s.scoped, tree: s.tree, looks: s.looks}
+	kept := &Set{looks: s.looks}
 	for _, l := range s.LeftOut {
 		if l.Why != tooLong {
 			kept.LeftOut = append(kept.LeftOut, l)

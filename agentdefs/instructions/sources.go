@@ -9,20 +9,13 @@ import (
 	"github.com/agentworker/worker/agentdefs/internal/diag"
 )
 
-// Names are the files that may stand in any folder. They are about all that is below it.
-var Names = []string{"AGENTS.md", "CLAUDE.md"}
-
-// tops are the files at the top of a workspace that are about all of it, in their order.
-var tops = append(Names[:len(Names):len(Names)], ".claude/CLAUDE.md", ".github/copilot-instructions.md")
+// tops are the files about all of a workspace, in their order.
+var tops = []string{"AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", ".github/copilot-instructions.md"}
 
 // form is how a program keeps rules: a folder of files, whose frontmatter says what they are
 // about.
 type form struct {
 	folder, suffix string
-
-	// anchored says that a pattern without a slash is about the top folder. It is about all
-	// folders otherwise.
-	anchored bool
 
 	scope func(f *fields) scope
 }
@@ -30,8 +23,8 @@ type form struct {
 // forms are the folders of rules, in their order. docs/reference/instructions.md names the
 // documentation of each.
 var forms = []form{
-	{".claude/rules", ".md", true, func(f *fields) scope { return about(f.patterns("paths")) }},
-	{".cursor/rules", ".mdc", false, func(f *fields) scope {
+	{".claude/rules", ".md", func(f *fields) scope { return about(f.patterns("paths")) }},
+	{".cursor/rules", ".mdc", func(f *fields) scope {
 		globs := f.patterns("globs")
 		switch {
 		case f.text("alwaysapply") == "true":
@@ -41,7 +34,7 @@ var forms = []form{
 		}
 		return scope{never: "it is for those who name it"}
 	}},
-	{".github/instructions", ".instructions.md", true, func(f *fields) scope {
+	{".github/instructions", ".instructions.md", func(f *fields) scope {
 		to := f.patterns("applyto")
 		switch {
 		case f.text("excludeagent") == "coding-agent":
@@ -53,7 +46,7 @@ var forms = []form{
 		}
 		return about(to)
 	}},
-	{".kiro/steering", ".md", false, func(f *fields) scope {
+	{".kiro/steering", ".md", func(f *fields) scope {
 		switch f.text("inclusion") {
 		case "", "always":
 			return scope{}

@@ -15,7 +15,6 @@ import (
 	"github.com/agentworker/worker/agentdefs/internal/diag"
 	"github.com/agentworker/worker/internal/boundedfile"
 	"github.com/agentworker/worker/internal/errtext"
-	"github.com/agentworker/worker/internal/fileglob"
 	"github.com/agentworker/worker/internal/fileinfo"
 	"github.com/agentworker/worker/internal/termtext"
 )
@@ -41,7 +40,7 @@ func stat(path string) fs.FileInfo {
 	return info
 }
 
-// holds reports whether the files are those that were read.
+// holds reports whether nothing has changed since the looks.
 func holds(looks []look) bool {
 	return !slices.ContainsFunc(looks, func(l look) bool { return !fileinfo.Same(stat(l.path), l.info) })
 }
@@ -104,7 +103,7 @@ func text(data []byte) string {
 // loader reads the files of a tree.
 type loader struct {
 	*tree
-	seen  []*File // those that all agents are given
+	seen  []*File // what all agents are given
 	left  []LeftOut
 	found []Diagnostic
 	looks []look
@@ -119,8 +118,8 @@ func (l *loader) unread(name, fix string, err error) {
 	l.report(name, 0, diag.InstructionsUnread, fix, "it is not given to agents: %s", errtext.Of(err))
 }
 
-// file reads the file of a name, if there is one, and what it imports. A form is that of its folder; nil
-// means that it has no fields.
+// file reads the file of a name, if there is one, and its imports. form is how the program of its
+// folder keeps rules; nil means that the file has no fields.
 func (l *loader) file(name string, form *form) (*File, []*File) {
 	full := filepath.Join(l.dir, filepath.FromSlash(name))
 	l.looks = append(l.looks, look{full, stat(full)})
@@ -139,8 +138,11 @@ func (l *loader) file(name string, form *form) (*File, []*File) {
 	case sc.never != "":
 		l.left = append(l.left, LeftOut{shown, sc.never})
 		return nil, nil
-	case !sc.all() && len(f.globs) == 0:
+	case !sc.all() && len(sc.patterns) == 0:
 		l.unread(shown, "write patterns such as src/**/*.ts", errors.New("it is about some files, and no pattern says which"))
+		return nil, nil
+	case !sc.all():
+		l.left = append(l.left, LeftOut{shown, "it is about some files: " + strings.Join(sc.patterns, ", ")})
 		return nil, nil
 	}
 	return f, l.imports(name, f)
@@ -173,32 +175,13 @@ func (l *loader) load(name, shown string, form *form) (*File, *scope, error) {
 		if fields.broken && sc.all() {
 			sc.some = true
 		}
-		if f.Content, f.Line = body, line; !sc.all() {
-			f.Patterns = sc.patterns
-			l.compile(f, form)
-		}
+		f.Content, f.Line = body, line
 	}
 	trim(f)
 	if f.Content == "" {
 		return nil, nil, nil
 	}
 	return f, sc, nil
-}
-
-// compile adds the patterns of a file.
-func (l *loader) compile(f *File, form *form) {
-	for _, p := range f.Patterns {
-		p = strings.TrimPrefix(p, "/")
-		if form.anchored && !strings.Contains(p, "/") {
-			p = "./" + p
-		}
-		g, err := fileglob.Compile(p)
-		if err != nil {
-			l.report(f.Name, 1, diag.InstructionsUnread, "correct the pattern", "a pattern of the files that it is about is not used: %s", errtext.Of(err))
-			continue
-		}
-		f.globs = append(f.globs, g)
-	}
 }
 
 // trim cuts blanks around the content of a file.
@@ -208,8 +191,8 @@ func trim(f *File) {
 	f.Line += strings.Count(whole[:strings.Index(whole, f.Content)], "\n")
 }
 
-// imports returns the files that f imports, and those that they do. name is that of f in the
-// tree. Each is there once, and none that all agents are given.
+// imports returns what f imports, directly or not: each file once, and none that all agents are
+// given. name is the path of f in the tree.
 func (l *loader) imports(name string, f *File) (all []*File) {
 	type from struct {
 		*File
@@ -240,7 +223,7 @@ func (l *loader) imports(name string, f *File) (all []*File) {
 	return all
 }
 
-// has reports whether a file is among some, or among those that all agents are given.
+// has reports whether a file is one of some, or of the files that all agents are given.
 func (l *loader) has(some []*File, f *File) bool {
 	return slices.ContainsFunc(slices.Concat(l.seen, some), func(g *File) bool { return same(f, g) })
 }

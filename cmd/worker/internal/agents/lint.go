@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/agentdefs"
-	"github.com/agentworker/worker/agentdefs/instructions"
 	"github.com/agentworker/worker/cmd/worker/internal/app"
 	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/internal/termtext"
@@ -138,7 +137,7 @@ func (p commands) lint(ctx context.Context, paths []string) (*lintReport, error)
 			found = append(found, agentdefs.ServerMissing(d, lacking))
 		}
 	}
-	found = append(found, instructions.NewReader(ws.Root, nil, nil).Current().Diagnostics()...)
+	found = append(found, app.Instructions(p.Program, ws, nil).Current().Diagnostics()...)
 	for _, d := range found {
 		d.File = fromHere(here, ws.Root, d.File)
 		report.Diagnostics = append(report.Diagnostics, d)

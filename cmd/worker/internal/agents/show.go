@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/agentdefs"
-	"github.com/agentworker/worker/agentdefs/instructions"
 	"github.com/agentworker/worker/cmd/worker/internal/app"
 	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/internal/errtext"
@@ -92,7 +91,7 @@ func (p commands) setting(d *agentdefs.Definition, ws *workspace.Workspace, rule
 	layers.Agents = []*permission.Ruleset{d.Permission}
 	may := taskt.Readable(permission.Workspace{Root: ws.Root, Home: ws.Home}, skilltool.Layers{Layers: &layers}.Withheld)
 	at := taskt.Setting{
-		Root: ws.Root, Child: d.Mode != agentdefs.Primary, Text: instructions.NewReader(ws.Root, nil, p.Logger()).Current().Keep(may),
+		Root: ws.Root, Child: d.Mode != agentdefs.Primary, Text: app.Instructions(p.Program, ws, p.Logger()).Current().Keep(may),
 		Shell: p.Shell(), Today: time.Now(),
 	}
 	if d.Memory {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/agentdefs/instructions"
 	"github.com/agentworker/worker/agentdefs/skills"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/internal/toolcatalog"
@@ -83,6 +84,20 @@ func skillsOf(p *Program, ws *workspace.Workspace, log *slog.Logger) *skills.Lib
 		}
 	}
 	return skills.NewLibrary(root, home, log)
+}
+
+// Instructions returns the reader of what a workspace and its user say to all agents. Where the
+// policy has the user's folders unread, so is the user's file. log may be nil.
+func Instructions(p *Program, ws *workspace.Workspace, log *slog.Logger) *instructions.Reader {
+	if slices.ContainsFunc(p.above.unread, func(f policy.ForbiddenError) bool { return f.Name == policy.User }) {
+		return instructions.NewReader(ws.Root, nil, log)
+	}
+	own := filepath.Join(ws.ConfigDir, "AGENTS.md")
+	shown := own
+	if rel, err := filepath.Rel(ws.Home, own); ws.Home != "" && err == nil && filepath.IsLocal(rel) {
+		shown = "~/" + filepath.ToSlash(rel)
+	}
+	return instructions.NewReader(ws.Root, []instructions.UserFile{{Path: own, Shown: shown}}, log)
 }
 
 // knownSkill reports whether there is a skill of a name that a model may load.

@@ -228,6 +228,7 @@ func (a *Worker) openTasks() error {
 		Budget:       p.Settings.Budget,
 		Above:        p.above.budgets,
 		Memory:       filepath.Join(ws.StateDir, memory.FileName),
+		Instructions: Instructions(p, ws, p.Logger()),
 		Skills:       Skills(p, ws),
 		AgentModels:  p.Settings.AgentModels,
 		AgentEfforts: p.Settings.AgentEfforts,
