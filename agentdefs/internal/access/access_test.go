@@ -142,6 +142,8 @@ var accessCases = []struct {
 
 	{"tools: NotebookEdit, NotebookRead", "* deny; edit_file(*.ipynb) allow; read_file(*.ipynb) allow", ""},
 	{"tools: Read, BashOutput, KillShell", "* deny; read_file allow", "tool-no-counterpart"},
+	{"tools: Read, Bash, BashOutput, KillShell", "* deny; read_file allow; shell_exec allow", ""},
+	{"tools: shell_exec, shell_output, shell_stop", "* deny; shell_exec allow", ""},
 	{"tools: [\"Shell Script Linter\", Read]", "* deny; read_file allow", "tool-unknown"},
 	{"tools: Shell Script Linter", "* deny", "tools-none-recognized"},
 	{"tools: Read Bash(git log *) Grep", "* deny; read_file allow; shell_exec(git log) allow; shell_exec(git log *) allow; grep allow", ""},

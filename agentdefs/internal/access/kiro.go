@@ -33,7 +33,7 @@ func (p *Reader) asked(listed []Clause, preapproved *agentfile.Entry) []Clause {
 		specs, _ := p.toolList(*preapproved, false)
 		for _, s := range specs {
 			if _, kind := dialect.LookUp(s.name); kind == dialect.OwnTool || kind == dialect.MCPTool {
-				approved = append(approved, p.allow(s)...)
+				approved = append(approved, p.allow(s, specs)...)
 			}
 		}
 	}

@@ -13,15 +13,21 @@ import (
 )
 
 // allow returns the rules that let s happen. What is not understood to the
-// last letter grants nothing.
-func (p *Reader) allow(s toolSpec) Clause {
+// last letter grants nothing. all are the tools of its list.
+func (p *Reader) allow(s toolSpec, all []toolSpec) Clause {
 	c, kind := dialect.LookUp(s.name)
 	tools := c.Allow
 	line, column := s.at.Line, s.at.Column
-	if s.name != "*" && kind != dialect.UnknownTool {
+	comes := kind == dialect.OwnTool && len(tools) == 0 && !s.opaque && allowsOne(all, c.Deny)
+	switch {
+	case comes:
+		p.named(s.text, c.Deny)
+	case s.name != "*" && kind != dialect.UnknownTool:
 		p.named(s.text, tools)
 	}
 	switch {
+	case comes: // with a tool of the list, whose rules hold for it
+		return nil
 	case s.opaque && (kind == dialect.OwnTool || kind == dialect.MCPTool):
 		p.Report(diag.ToolUnknown, line, column, "name the tool alone", "%s says more than a tool's name, and is not allowed", s.text)
 		return nil
@@ -54,6 +60,14 @@ func (p *Reader) allow(s toolSpec) Clause {
 		}
 	}
 	return rules
+}
+
+// allowsOne reports whether a list allows one of these tools.
+func allowsOne(all []toolSpec, tools []string) bool {
+	return slices.ContainsFunc(all, func(s toolSpec) bool {
+		c, _ := dialect.LookUp(s.name)
+		return s.name == "*" || slices.ContainsFunc(c.Allow, func(tool string) bool { return slices.Contains(tools, tool) })
+	})
 }
 
 var plainToolName = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)

@@ -50,7 +50,7 @@ func (p *Reader) tools(e agentfile.Entry) []Clause {
 			p.named(s.text, nil)
 			continue
 		}
-		if c := p.allow(s); len(c) > 0 {
+		if c := p.allow(s, specs); len(c) > 0 {
 			clauses = append(clauses, c)
 		}
 	}
