@@ -32,8 +32,7 @@ func (l *Layers) Forbids(values []Value) *Rule {
 	return nil
 }
 
-// Withholds is Forbids that counts a rule which asks, too: what needs no call is no question to
-// anybody.
+// Withholds is Forbids, and also counts rules that ask: without a call, nobody can be asked.
 func (l *Layers) Withholds(values []Value) *Rule {
 	if r := l.Forbids(values); r != nil {
 		return r

@@ -194,8 +194,8 @@ var groupSecrets = []string{
 	"/etc/rancher", "/etc/letsencrypt", "/etc/pki/tls/private", "/etc/wireguard", "/etc/openvpn", "/etc/NetworkManager", "/etc/krb5.keytab",
 }
 
-// closedTo returns what of the system a command must not see: for a worker of root's, all that not
-// everybody may read.
+// closedTo returns the system's files that a command must not see: for root's worker, all that
+// are not world-readable.
 func closedTo(shown []Folder) []string {
 	if os.Geteuid() != 0 {
 		return groupSecrets

@@ -43,7 +43,7 @@ func sharedSockets(p *Profile) (out []Folder) {
 // maxSockets bounds the sockets that are remembered of a session.
 const maxSockets = 100_000
 
-// sockets are those that a session's commands have bound. The commands may reach them.
+// sockets are the sockets that a session's commands have bound. The commands may reach them.
 type sockets struct {
 	mu    sync.Mutex
 	bound map[wire.Socket]struct{}

@@ -240,7 +240,7 @@ func (n noter) NotePlan(plan event.Plan) {
 	n.s.log.PublishNoted(plan, func(*record.Record) { n.s.notes.SetPlan(plan) })
 }
 
-// commander is a session that is told of its commands in the background.
+// commander is a session as its commands in the background see it.
 type commander struct{ s *Session }
 
 // CommandStarted implements [commands.Session].

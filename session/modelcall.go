@@ -296,8 +296,8 @@ func (c *modelCall) failOver(step context.Context, a *answer, failed error) bool
 	}
 }
 
-// replacement returns the default model in place of one that its provider does not know, and the
-// names after it; nil means that there is none.
+// replacement returns the default model, and the names after it, where a provider does not know a
+// model. nil means there is none.
 func (c *modelCall) replacement(unknown model.Model, failed error, pass func(name string, err error)) (next model.Model, rest []string) {
 	s := c.s
 	s.agent.replaced = true

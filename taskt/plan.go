@@ -211,9 +211,8 @@ func (p *planner) moveTo(at *workdir.Dir, def *agentdefs.Definition, spec *sessi
 	return err
 }
 
-// equip gives the session of a spec its skills and its instructions: those that its rules let it
-// have, and no others. The spec is complete otherwise. at is where it works; nil means the
-// workspace.
+// equip gives the session of a spec the skills and instructions that its rules allow. The spec is
+// complete otherwise. at is where it works; nil means the workspace.
 func (p *planner) equip(def *agentdefs.Definition, spec *session.Spec, at *workdir.Dir) error {
 	paths := permission.Workspace{Root: p.root, Home: p.skills.Home()}
 	if at != nil {

@@ -23,7 +23,7 @@ type Setting struct {
 	Text  *instructions.Set // what the workspace says to all agents; may be nil
 
 	Memory *memory.Text // what agents have remembered of the workspace; may be nil
-	Skills string       // about those that it has: see [skilltool.Offer.Section]
+	Skills string       // about its skills: see [skilltool.Offer.Section]
 
 	Shell string    // the path of the one that runs commands; empty means not known
 	Today time.Time // its day is told
@@ -33,7 +33,7 @@ type Setting struct {
 type Part struct {
 	Source string `json:"source"` // the file, or whose text it is, as people are shown it
 	Line   int    `json:"line,omitempty"`
-	Last   int    `json:"last,omitempty"` // line of the file; 0 means it is no part of a file
+	Last   int    `json:"last,omitempty"` // line of the file; 0 means it is from no file
 	Bytes  int    `json:"bytes"`
 	Text   string `json:"text"`
 }
@@ -58,9 +58,9 @@ func SystemPrompt(def *agentdefs.Definition, at Setting) string {
 
 // PromptParts returns the system prompt of an agent, in its parts.
 //
-// It has, in this order: the rules for every agent and for children, the form of the output, the
-// workspace's instructions, the memory, the agent's own prompt, the environment, and the
-// skills. What changes most comes last, so that providers' prompt caches keep what is before it.
+// The order is: the rules for every agent, the form of the output, the workspace's instructions,
+// the memory, the agent's own prompt, the environment, the skills. Parts that change often come
+// last, for the sake of providers' prompt caches.
 func PromptParts(def *agentdefs.Definition, at Setting) []Part {
 	var all parts
 	all.add("worker", 0, 0, at.rules(def))
@@ -74,7 +74,7 @@ func PromptParts(def *agentdefs.Definition, at Setting) []Part {
 	return all
 }
 
-// rules are those that the worker gives to every agent.
+// rules are the worker's own rules for every agent.
 func (at *Setting) rules(def *agentdefs.Definition) string {
 	var b strings.Builder
 	if at.Child {

@@ -77,8 +77,8 @@ type Spec struct {
 	// it.
 	Follows string
 
-	// Judged says that a call of a tool with Follows does something of its own: it is asked
-	// about like a call of the other tool, with the values that it has.
+	// Judged says that a call of a tool with Follows does something of its own: rules ask about its
+	// values as about a call of the other tool.
 	Judged bool
 
 	// Repeats says that a call that was cut off with its process is made anew after a

@@ -133,8 +133,8 @@ func (s *Set) Chosen() bool {
 	return s != nil && slices.ContainsFunc(s.all, func(f *File) bool { return f.real != "" })
 }
 
-// Keep returns the set without the files that may refuses, and without their imports. may is asked
-// about each file behind a link or an import, by its path relative to the workspace. If it
+// Keep returns the set without the files that may refuses, and without their imports. may decides
+// about each file that a link or an import leads to; its path is relative to the workspace. If it
 // refuses none, the set is the same. s may be nil.
 func (s *Set) Keep(may func(path string) error) *Set {
 	if !s.Chosen() || !slices.ContainsFunc(s.all, func(f *File) bool { return f.real != "" && may(f.real) != nil }) {

@@ -118,8 +118,8 @@ func (l *loader) unread(name, fix string, err error) {
 	l.report(name, 0, diag.InstructionsUnread, fix, "it is not given to agents: %s", errtext.Of(err))
 }
 
-// file reads the file of a name, if there is one, and its imports. form is how the program of its
-// folder keeps rules; nil means that the file has no fields.
+// file reads the file of a name, if there is one, and its imports. A nil form means that the file
+// has no fields.
 func (l *loader) file(name string, form *form) (*File, []*File) {
 	full := filepath.Join(l.dir, filepath.FromSlash(name))
 	l.looks = append(l.looks, look{full, stat(full)})

@@ -21,7 +21,7 @@ type streams struct {
 // streaming are the paths on which a GET stays open as long as its client wants.
 var streaming = map[string]bool{"/v1/sessions/{id}/events": true, "/page/events": true, mcpPath: true}
 
-// begin notes that a request is open which may be a stream. end is to be called at its end.
+// begin notes an open request that may be a stream. Call end when it is over.
 func (s *streams) begin(method, path string, identity caller.Identity) (end func(), err error) {
 	if method != http.MethodGet || !streaming[path] {
 		return func() {}, nil

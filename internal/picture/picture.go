@@ -1,5 +1,5 @@
-// Package picture reads pictures of strangers and makes what models take of them: png or jpeg
-// of bounded size, without what the file says besides, such as where a photo was taken.
+// Package picture reads pictures of strangers and makes them png or jpeg of bounded size, as
+// models take them. Other contents of the file are dropped, such as where a photo was taken.
 //
 // It reads png, jpeg, gif (the first frame) and webp. What decoding would cost is known from
 // the header, and a picture that would cost too much is never decoded.
@@ -29,8 +29,8 @@ const (
 )
 
 // MaxEdge is how many pixels the longer edge has at most of what a model gets. Up to that
-// Anthropic's models see a picture as it is
-// (https://docs.anthropic.com/en/docs/vision, "Evaluate image size"); OpenAI's take more
+// Anthropic's models see a picture unchanged (https://docs.anthropic.com/en/docs/vision,
+// "Evaluate image size"); OpenAI's take more
 // (https://developers.openai.com/api/docs/guides/images-vision).
 const MaxEdge = 1568
 

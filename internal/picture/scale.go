@@ -14,7 +14,7 @@ import (
 // smaller.
 const maxPNG = 1 << 20
 
-// quality is that of jpegs, of 100.
+// quality is the quality of jpegs, from 1 to 100.
 const quality = 85
 
 // shrunk returns a picture whose edges are at most [MaxEdge] long.

@@ -11,11 +11,11 @@ import (
 // the process.
 func Own(*exec.Cmd, syscall.Signal) {}
 
-// Kill ends the process alone, see [Own].
+// Kill ends only the process itself: see [Own].
 func Kill(cmd *exec.Cmd) { _ = cmd.Process.Kill() }
 
 // Control does nothing, see [Own].
 func Control(*exec.Cmd) {}
 
-// Signal sends a signal to the process alone, see [Own].
+// Signal sends a signal only to the process itself: see [Own].
 func Signal(cmd *exec.Cmd, sig syscall.Signal) error { return cmd.Process.Signal(sig) }

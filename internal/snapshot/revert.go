@@ -20,7 +20,7 @@ func Hash(content []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// File is what a session has made of a file, and what undoing that would restore.
+// File is a file that a session has changed, and its content before and after.
 type File struct {
 	Path     string
 	Before   []byte // what it was; nil means there was none

@@ -1,5 +1,5 @@
-// Package snapshot keeps what files were before sessions changed them, so that a person can see
-// and undo what a session has done.
+// Package snapshot keeps the contents of files from before sessions changed them, for a person to
+// compare and to restore.
 //
 // Each session has a folder: contents by their hash, and a list of changes. A folder goes with
 // its age, or when all of them are too large together.

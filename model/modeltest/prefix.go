@@ -64,7 +64,7 @@ func elements(t *testing.T, list json.RawMessage) (all []json.RawMessage) {
 	return all
 }
 
-// cachePoint is how Anthropic's API marks the end of what it is to cache. The mark is no part of that.
+// cachePoint is how Anthropic's API marks the end of what it is to cache. The mark does not count.
 const cachePoint = `,"cache_control":{"type":"ephemeral"}`
 
 // checkPrefix checks that a request repeats the messages of the one before. Where that has a mark at its

@@ -19,7 +19,7 @@ const (
 const Blind = "not shown: this model is not known to take images"
 
 // WithImages returns messages as a model is sent them: with the bytes of their images that load
-// returns, the newest first, as far as a request has room. A line of text stands for each other
+// returns, the newest first, as far as a request has room. A line of text replaces each other
 // image. If blind is not empty, that is all of them, and it says why. The messages stay as they
 // are.
 func WithImages(messages []model.Message, blind string, load func(model.Image) ([]byte, error)) []model.Message {
@@ -84,7 +84,7 @@ func (l *loader) read(image *model.Image) (why string) {
 	return ""
 }
 
-// note is the line that stands for an image.
+// note is the line that replaces an image.
 func note(image model.Image, why string) string { return fmt.Sprintf("\n[Image %s: %s]", image, why) }
 
 func notes(images []model.Image, why string) string {

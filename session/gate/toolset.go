@@ -199,7 +199,7 @@ func ruledAs(spec tool.Spec) []string {
 	return []string{cmp.Or(spec.Follows, spec.Name)}
 }
 
-// among reports whether a tool is one of those that allowed names.
+// among reports whether allowed names a tool.
 func among(allowed []string, spec tool.Spec) bool {
 	return !slices.ContainsFunc(ruledAs(spec), func(name string) bool { return !slices.Contains(allowed, name) })
 }

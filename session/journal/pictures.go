@@ -6,8 +6,8 @@ import (
 	"github.com/agentworker/worker/model"
 )
 
-// Keep stores pictures with the session, and returns what its log says of them. It returns
-// those that were stored before an error.
+// Keep stores pictures with the session, and returns what its log says of them. With an error it
+// returns the ones that were stored before.
 func Keep(j *Journal, all []picture.Picture) (kept []model.Image, err error) {
 	for _, p := range all {
 		ctx, cancel := j.StoreContext()

@@ -28,7 +28,7 @@ type command struct {
 	writing sync.Mutex // of its input
 
 	mu       sync.Mutex
-	by       string // who has stopped it; empty means nobody
+	by       string // the reason why it was stopped; empty means it was not
 	ended    End
 	isOver   bool
 	refusals []sandbox.Refusal

@@ -22,7 +22,7 @@ const (
 	killGrace  = 2 * time.Second
 )
 
-// Info is what a session is told of a command.
+// Info describes a command to its session.
 type Info struct {
 	ID       string
 	CallID   string // of the call that has started it
@@ -51,12 +51,12 @@ func (e End) String() string {
 	return text
 }
 
-// Session is told what becomes of its commands. It is safe for concurrent use.
+// Session hears of the start and the end of its commands. It is safe for concurrent use.
 type Session interface {
 	CommandStarted(c Info)
 	CommandEnded(c Info, end End)
 
-	// Judge decides on a value that shows up while no call runs, by the rules alone.
+	// Judge decides by the rules, without a question, on a value that shows up while no call runs.
 	Judge(ctx context.Context, callID string, value permission.Value) error
 }
 
@@ -168,7 +168,7 @@ func (s *Commands) Start(b *tool.BackgroundCommand) (tool.Result, error) {
 	return tool.Result{Text: text, Meta: map[string]any{"commandId": c.info.ID}}, nil
 }
 
-// enter adds a command that begins, and drops the oldest of those that have ended.
+// enter adds a command that begins, and drops the oldest ended ones.
 func (s *Commands) enter(b *tool.BackgroundCommand, log *outputLog) (*command, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

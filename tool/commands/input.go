@@ -38,8 +38,8 @@ var inputSchema = fmt.Appendf(nil, `{"type":"object","properties":{
 "until":{"type":["string","null"],"maxLength":%d,"description":"A regular expression (RE2): wait until a line of the output matches it, or the command ends."}
 },"required":["text"],"additionalProperties":false}`, maxInput, maxWait, inputWait, defaultWait, maxUntil)
 
-// inputTool is shell_input. What is typed may be a command line: whether the process that reads it
-// runs it can't be known. So it is judged as one.
+// inputTool is shell_input. Input may be a command line: nobody knows whether the process runs
+// what it reads. So it is judged as one.
 type inputTool struct {
 	commandTool[inputArgs]
 	shell tool.Sandboxed // nil means there is none
@@ -72,7 +72,7 @@ func (t *inputTool) Held(sessionID string, rules *permission.Layers) (held bool,
 	return t.shell.Held(sessionID, rules)
 }
 
-// EndSession implements [tool.Sandboxed]: the sandbox is that of shell_exec, which ends it.
+// EndSession implements [tool.Sandboxed]: shell_exec has the same sandbox, and ends it.
 func (t *inputTool) EndSession(string) error { return nil }
 
 // Values implements [tool.Tool]: those of the text as a command line. Since it may be one part of a

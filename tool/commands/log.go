@@ -13,8 +13,8 @@ import (
 const logBytes = 10 << 20
 
 // outputLog keeps the beginning and the end of an output in a file without a name, which goes with
-// the process. Offsets are those of the whole output, whatever of it is gone. It is safe for
-// concurrent use.
+// the process. Offsets count from the beginning of the whole output, dropped parts included. It
+// is safe for concurrent use.
 type outputLog struct {
 	half  int64
 	named bool // the file has its name still: the system removes no open files
@@ -22,7 +22,7 @@ type outputLog struct {
 	mu    sync.Mutex
 	file  *os.File
 	total int64
-	err   error         // of writing: what came later is gone
+	err   error         // of writing: what came later was dropped
 	news  chan struct{} // closed at the next write; nil means nobody waits for that
 }
 
@@ -95,8 +95,8 @@ func (l *outputLog) gone() span {
 	return span{l.half, max(l.half, l.total-l.half)}
 }
 
-// read returns what is kept of a part of the output, and the part that is gone before the
-// second piece; a piece may be empty.
+// read returns the two kept pieces of a part of the output, and the dropped part between them. A
+// piece may be empty.
 func (l *outputLog) read(want span) (before, after []byte, gone span, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

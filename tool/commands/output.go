@@ -167,7 +167,7 @@ func plainLine(line []byte) string {
 }
 
 // show returns the output from a place on, as much as fits, and what the command does. The next
-// look begins behind it.
+// look begins after it.
 func (c *command) show(from int64) (tool.Result, error) {
 	st := c.state()
 	total, _ := c.log.size()

@@ -204,7 +204,8 @@ func textOf(r *mcp.CallToolResult) tool.Result {
 	return made
 }
 
-// pictureOf returns an image of a result, which has so many others before it, and a line that says what it is.
+// pictureOf returns an image of a result and a line about it. before counts the images that the
+// result has had so far.
 func pictureOf(image *mcp.ImageContent, before int) (text string, shown []picture.Picture) {
 	if before == picture.MaxCall {
 		return fmt.Sprintf("(an image of %d bytes, which is left out: a result has %d at most)", len(image.Data), picture.MaxCall), nil

@@ -191,7 +191,7 @@ func (c *caller) answer(err error) {
 	_ = c.s.ioctl(unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&r)) // ENOENT: the caller has died
 }
 
-// withAddress is bind or connect by an address as it is in memory.
+// withAddress makes the call, bind or connect, with an address in our memory.
 func withAddress(call uintptr, sock int, raw []byte) error {
 	_, _, e := unix.Syscall(call, uintptr(sock), uintptr(unsafe.Pointer(&raw[0])), uintptr(len(raw)))
 	if e != 0 {

@@ -155,8 +155,8 @@ const (
 	KindSignal  = "signal"
 )
 
-// Ask is a change of the names in a judged folder, or a socket that was bound or is to be
-// reached. Paths are real ones, without symlinks. Only the last element may be one.
+// Ask is a change of the names in a judged folder, or a socket that a command has bound or wants
+// to reach. Paths are real ones, without symlinks. Only the last element may be one.
 type Ask struct {
 	Op  string // read, open, make, symlink, link, rename, exchange, bound, connect
 	Old string // of link, rename, exchange

@@ -109,7 +109,7 @@ func (t *Tracker) Edited(sessionID, agent, real, before, after string) {
 	t.wrote(sessionID, agent, real, after)
 }
 
-// Removed notes that a file is gone: nobody's change of it can be lost.
+// Removed notes that a file was removed: nobody's change of it can be lost.
 func (t *Tracker) Removed(real string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

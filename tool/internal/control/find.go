@@ -1,5 +1,6 @@
-// Package control finds what steers agents and git in a workspace: files of agents wherever the
-// loader may read them, what links among them lead to, and what git takes settings or programs from.
+// Package control finds the files that steer agents and git in a workspace. They are the agent
+// files that the loader may read, the targets of links among them, and the files from which git
+// takes settings or programs.
 //
 // It looks for these files, and has no list of their paths. What it can't look at is closed.
 package control

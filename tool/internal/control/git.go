@@ -138,7 +138,7 @@ type reader struct {
 	used  map[string]*settings
 }
 
-// fail closes what of the workspace is a repository whose settings can't be known.
+// fail closes the part of the workspace that is a repository with unknown settings.
 func (r *reader) fail(top string, err error) {
 	if !within(r.Root, top) {
 		top = r.Root
@@ -146,7 +146,7 @@ func (r *reader) fail(top string, err error) {
 	r.found.close(top, fmt.Sprintf("git can't say what it takes from there: %v", err))
 }
 
-// file reads a file of settings, and those that it includes under whatever condition.
+// file reads a file of settings, and each one that it includes, under any condition.
 func (r *reader) file(top, path string, depth int) {
 	s := r.used[path]
 	if s == nil {
@@ -172,7 +172,7 @@ func (r *reader) read(path string) *settings {
 		return &settings{err: err}
 	}
 	if !info.Mode().IsRegular() || info.Size() > maxSettings {
-		return &settings{info: info, err: fmt.Errorf("it is no file of settings: no regular file, or one of more than 4 MiB")}
+		return &settings{info: info, err: fmt.Errorf("its settings can't be read: it is no regular file, or has more than 4 MiB")}
 	}
 	if known := r.files[path]; known != nil && known.info != nil && fileinfo.Same(known.info, info) && time.Since(info.ModTime()) > settle {
 		return known

@@ -138,7 +138,7 @@ func oldLines(lines []Line) (old []string) {
 }
 
 // withoutLastEmpty leaves out the last line that the file would have to have, and an empty one
-// that is added behind it.
+// that is added after it.
 func withoutLastEmpty(lines []Line) []Line {
 	last := len(lines) - 1
 	for lines[last].Kind == '+' {

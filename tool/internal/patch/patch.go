@@ -1,6 +1,6 @@
 // Package patch reads and applies the patches that OpenAI's models are trained to write.
 //
-// The grammar, in Lark, is that of https://github.com/openai/codex, codex-rs/apply-patch/src/parser.rs:
+// The grammar, in Lark, is from https://github.com/openai/codex, codex-rs/apply-patch/src/parser.rs:
 //
 //	start: begin_patch hunk+ end_patch
 //	begin_patch: "*** Begin Patch" LF
@@ -22,9 +22,8 @@
 //
 // As the implementation there, [Parse] takes more than that: white space around markers, a
 // here-document around the patch, a first hunk without "@@", empty lines for empty context.
-// [Apply] looks for lines as it does there, with one exception each way: lines that are
-// context stay as the file has them, and lines that are only added stand behind their "@@"
-// context where there is one.
+// [Apply] looks for lines as Codex does, with two exceptions. Context lines stay as the file has
+// them. Lines that are only added come after their "@@" context where there is one.
 package patch
 
 import (

@@ -151,7 +151,7 @@ func (m Models) withKey(name string, at, keyed *settings.Provider) (model.Model,
 }
 
 // choose resolves a name, as Resolve does, and checks that what the model needs is set. The empty
-// name is that of the first default that has what it needs.
+// name means the first default whose key and address are set.
 func (m Models) choose(name string) (string, error) {
 	if name != "" {
 		return m.usable(name)

@@ -34,8 +34,8 @@ type layerDocument struct {
 	Source string           `json:"source"`
 	Rules  int              `json:"rules"` // as they are written: one line may make several
 
-	// Added is how many rules the worker adds to those of an agent's file, such as those that
-	// protect agent files and its own state.
+	// Added counts the rules that the worker adds to an agent's own, for example to protect its own
+	// state.
 	Added int `json:"added,omitempty"`
 }
 
