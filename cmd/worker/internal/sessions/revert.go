@@ -105,7 +105,7 @@ func changedFiles(ctx context.Context, p commands, args []string, step int, ende
 		}
 		files, err = app.Snapshots(ws).Files(r.ID, step, names)
 		if err == nil && len(files) == 0 {
-			fmt.Fprintf(p.Stderr, "no changes of files are kept of %s\n", r.ID)
+			fmt.Fprintf(p.Stderr, "no changes of files are kept of %s; each subagent has its own: 'worker sessions list --all' shows them\n", r.ID)
 		}
 		return err
 	})
