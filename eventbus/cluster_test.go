@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/url"
 	"os"
@@ -107,19 +108,23 @@ func plannedCluster(t *testing.T) *cluster {
 	return c
 }
 
-// freePorts returns loopback ports on which nothing listens.
+// freePorts returns loopback ports on which nothing listens. They are below those that the
+// system gives to whoever asks for any port, such as the other tests of this machine.
 func freePorts(t *testing.T, n int) []int {
 	t.Helper()
 	var ports []int
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+	for range 1000 {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10000+rand.IntN(20000)))
 		if err != nil {
-			t.Fatal(err)
+			continue
 		}
 		defer l.Close()
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+		if ports = append(ports, l.Addr().(*net.TCPAddr).Port); len(ports) == n {
+			return ports
+		}
 	}
-	return ports
+	t.Fatalf("%d of %d ports are free", len(ports), n)
+	return nil
 }
 
 func (c *cluster) urls() string {
