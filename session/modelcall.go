@@ -261,7 +261,7 @@ func (c *modelCall) offered() []model.ToolSpec {
 	s := c.s
 	return s.talk.Offer(func() []model.ToolSpec {
 		trained := s.p.trained != nil && s.p.trained(s.agent.model.Name())
-		return s.calls.Tools.Offered(s.calls.Rules.Agents(), trained)
+		return s.calls.Tools.Declared(s.calls.Rules.Agents(), trained, s.agent.room(s.p.window), s.talk.Messages)
 	})
 }
 

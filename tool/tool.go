@@ -104,8 +104,13 @@ type Spec struct {
 	TellsChanges bool
 
 	// RuledBy names other tools, all of whose rules hold for calls of this one, which has none
-	// of its own: Values returns values of those. Empty means it has rules of its own.
+	// of its own: Values returns values of those. nil means it has rules of its own, an empty list
+	// that only rules hold which name it.
 	RuledBy []string
+
+	// Server is the MCP server whose tool it is; empty means it is of none. Where there are many
+	// such tools, they are declared by name alone.
+	Server string
 
 	// Trained says that the tool is for models that are trained to call it. Others are offered
 	// it if their agent's rules name it.

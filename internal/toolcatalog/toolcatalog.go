@@ -33,6 +33,7 @@ const (
 	Remember    = "remember"
 	AskUser     = "ask_user"
 	Skill       = "skill"
+	ToolSearch  = "tool_search"
 )
 
 // Kind says what a call does, in the words of the Agent Client Protocol.
@@ -154,6 +155,8 @@ var All = []Tool{
 	{Name: AskUser, Kind: KindOther, Own: true,
 		Elsewhere: "askuserquestion request_user_input vscode_askquestions askquestions question ask_followup_question",
 		Hooked:    Hooked{"AskUserQuestion", "ask_user", ""}},
+	{Name: ToolSearch, Kind: KindSearch, Argument: "query", Own: true, Elsewhere: "toolsearch",
+		Hooked: Hooked{"ToolSearch", "tool_search", "query"}},
 	{Name: PlanExit, Kind: KindSwitchMode, Own: true,
 		Hooked: Hooked{"ExitPlanMode", "exit_plan_mode", ""}},
 }

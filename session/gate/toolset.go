@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentworker/worker/internal/suggest"
 	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/tool"
@@ -87,6 +88,10 @@ func (ts *ToolSet) now() (byName map[string]tool.Tool, names []string) {
 		}
 		s.byName[spec.Name] = t
 		s.names = append(s.names, spec.Name)
+	}
+	if len(s.names) > len(ts.names) && s.byName[toolcatalog.ToolSearch] == nil {
+		s.byName[toolcatalog.ToolSearch] = searchTool{ts}
+		s.names = append(s.names, toolcatalog.ToolSearch)
 	}
 	ts.sourced.Store(s)
 	return s.byName, s.names
@@ -166,7 +171,7 @@ func (ts *ToolSet) CheckAllowed(allowed []string) error {
 	var known []string
 	byName, names := ts.now()
 	for _, name := range names {
-		if ruledAs(byName[name].Spec())[0] == name {
+		if slices.Equal(ruledAs(byName[name].Spec()), []string{name}) {
 			known = append(known, name)
 		}
 	}
@@ -174,7 +179,7 @@ func (ts *ToolSet) CheckAllowed(allowed []string) error {
 		if slices.Contains(known, name) {
 			continue
 		}
-		if t := byName[name]; t != nil {
+		if t := byName[name]; t != nil && len(ruledAs(t.Spec())) > 0 {
 			return fmt.Errorf("%s comes with %s: name that instead", name, strings.Join(ruledAs(t.Spec()), " and "))
 		}
 		return fmt.Errorf("there is no tool %q%s; the tools are: %s", termtext.CutBytes(name, termtext.MaxTitle), suggest.DidYouMean(name, known), strings.Join(known, ", "))
@@ -193,7 +198,7 @@ func (ts *ToolSet) Acts(rulesets []*permission.Ruleset) bool {
 
 // ruledAs returns the names of the tools whose rules hold for calls of this one.
 func ruledAs(spec tool.Spec) []string {
-	if len(spec.RuledBy) > 0 {
+	if spec.RuledBy != nil {
 		return spec.RuledBy
 	}
 	return []string{cmp.Or(spec.Follows, spec.Name)}
@@ -219,7 +224,7 @@ func barred(rulesets []*permission.Ruleset, spec tool.Spec) string {
 }
 
 func deniedByName(rulesets []*permission.Ruleset, spec tool.Spec) bool {
-	return len(spec.RuledBy) > 0 && slices.ContainsFunc(rulesets, func(r *permission.Ruleset) bool {
+	return spec.RuledBy != nil && slices.ContainsFunc(rulesets, func(r *permission.Ruleset) bool {
 		return r.DeniesAll(spec.Name) && named([]*permission.Ruleset{r}, spec.Name, permission.Deny)
 	})
 }

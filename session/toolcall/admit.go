@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/agentworker/worker/internal/errtext"
@@ -31,7 +30,7 @@ func (s *Calls) admit(ctx context.Context, c *Call, wait bool) {
 		return
 	}
 	if c.tool = s.Tools.Get(c.Name); c.tool == nil {
-		c.End(s.Audit.wrong(c, "there is no tool %q; the tools are: %s", c.Name, strings.Join(s.Tools.Names(), ", ")))
+		c.End(s.Audit.wrong(c, "there is no tool %q; the tools are: %s", c.Name, s.Tools.Known()))
 		return
 	}
 	args := json.RawMessage(c.Arguments)

@@ -37,7 +37,7 @@ func (t *serverTool) Spec() tool.Spec {
 	}
 	return tool.Spec{
 		Name: t.name, Description: text + "\n(A tool of the MCP server " + termtext.OneLine(t.status.Name, 64) + ".)",
-		InputSchema: t.listed.Schema, OwnTimeLimit: true,
+		InputSchema: t.listed.Schema, OwnTimeLimit: true, Server: t.status.Name,
 	}
 }
 

@@ -46,7 +46,7 @@ var counterparts = func() map[string]Counterpart {
 		{"web_fetch web_search", "", "", "web"},
 		{strings.Join(toolcatalog.Rules, " "), "", "", "@builtin"},
 		{"", "", "", "sendmessage problems changes enterplanmode exitplanmode slashcommand " +
-			"taskcreate taskget tasklist taskoutput taskstop taskupdate listmcpresourcestool readmcpresourcetool toolsearch lsp " +
+			"taskcreate taskget tasklist taskoutput taskstop taskupdate listmcpresourcestool readmcpresourcetool lsp " +
 			"enterworktree exitworktree external_directory doom_loop save_memory thinking knowledge"},
 	} {
 		c := Counterpart{strings.Fields(row.ours), strings.Fields(row.ours), row.only}
