@@ -146,6 +146,13 @@ type Call struct {
 	// refuses the value. nil means all such values are refused.
 	Judge func(ctx context.Context, value permission.Value) error
 
+	// Ask puts a question of the program behind the call to a person, and waits for the answer. nil
+	// means that nobody can be asked.
+	Ask func(ctx context.Context, q Inquiry) (Reply, error)
+
+	// Tell says how far the call is, to those who watch. nil means that nobody is told.
+	Tell func(p Progress)
+
 	// Caller waits for the call. nil means that nobody gets its outcome before Run
 	// returns.
 	Caller Caller
@@ -158,6 +165,29 @@ type Call struct {
 	// slash-separated and relative to the workspace. Tools that list or search leave out what
 	// it refuses, and say how many they left out. nil means all is readable.
 	Readable func(path string) bool
+}
+
+// Inquiry is a question to a person. The answer is a text, unless there are options.
+type Inquiry struct {
+	Question string
+	Options  []string
+	Multiple bool // several options may be chosen
+	Default  string
+}
+
+// Reply is the answer to an [Inquiry]. Without answers nobody has answered, or the person does not
+// want to.
+type Reply struct {
+	Answers  []string
+	Declined bool
+}
+
+// Progress is what the program behind a call says while it works: how far it is, or a line of its
+// log.
+type Progress struct {
+	Done, Total float64 // 0 means not known
+	Level       string  // of a line of its log; empty means that it is none
+	Message     string
 }
 
 // Caller waits for a call.

@@ -46,6 +46,12 @@ func (e Check) Masked() (Event, bool) {
 	return result(&m, e)
 }
 
+func (e ToolProgress) Masked() (Event, bool) {
+	var m masker
+	e.Message, e.Level = m.text(e.Message), m.text(e.Level)
+	return result(&m, e)
+}
+
 func (e CommandStart) Masked() (Event, bool) {
 	var m masker
 	e.Command = m.text(e.Command)

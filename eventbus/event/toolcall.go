@@ -57,6 +57,15 @@ type FileChange struct {
 	After  string `json:"after,omitempty"`  // the same, as the tool has left it; empty means that the file is gone
 }
 
+// ToolProgress reports what the program behind a call says while it works.
+type ToolProgress struct {
+	ToolCallID string  `json:"toolCallId"`
+	Done       float64 `json:"done,omitempty"`
+	Total      float64 `json:"total,omitempty"` // 0 means that it is not known
+	Level      string  `json:"level,omitempty"` // of a line of its log; empty means that it is none
+	Message    string  `json:"message,omitempty"`
+}
+
 // CommandStart reports that a command of the shell goes on in the session's background.
 type CommandStart struct {
 	CommandID  string `json:"commandId"` // unique in its session

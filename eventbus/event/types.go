@@ -18,6 +18,7 @@ func (ToolApprovalRequired) Type() string { return "tool_approval_required" }
 func (ToolApprovalResolved) Type() string { return "tool_approval_resolved" }
 func (QuestionAsked) Type() string        { return "question_asked" }
 func (QuestionAnswered) Type() string     { return "question_answered" }
+func (ToolProgress) Type() string         { return "tool_progress" }
 func (CommandStart) Type() string         { return "command_start" }
 func (CommandEnd) Type() string           { return "command_end" }
 func (Check) Type() string                { return "check" }
@@ -65,6 +66,7 @@ func init() {
 	register[ToolApprovalResolved](row{})
 	register[QuestionAsked](row{})
 	register[QuestionAnswered](row{})
+	register[ToolProgress](row{})
 	register[CommandStart](row{})
 	register[CommandEnd](row{})
 	register[Check](row{})

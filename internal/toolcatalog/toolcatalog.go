@@ -34,6 +34,7 @@ const (
 	AskUser     = "ask_user"
 	Skill       = "skill"
 	ToolSearch  = "tool_search"
+	ToolOutput  = "tool_output"
 )
 
 // Kind says what a call does, in the words of the Agent Client Protocol.
@@ -157,6 +158,7 @@ var All = []Tool{
 		Hooked:    Hooked{"AskUserQuestion", "ask_user", ""}},
 	{Name: ToolSearch, Kind: KindSearch, Argument: "query", Own: true, Elsewhere: "toolsearch",
 		Hooked: Hooked{"ToolSearch", "tool_search", "query"}},
+	{Name: ToolOutput, Kind: KindRead, Argument: "id", Own: true},
 	{Name: PlanExit, Kind: KindSwitchMode, Own: true,
 		Hooked: Hooked{"ExitPlanMode", "exit_plan_mode", ""}},
 }

@@ -103,6 +103,7 @@ func (s *Calls) admitDecided(ctx context.Context, c *Call, layers *gate.Layers, 
 	admitted.Values, admitted.Rules, admitted.Approved = values, verdict.rules(c), verdict.approved
 	admitted.Judge = func(ctx context.Context, value permission.Value) error { return s.decideLate(ctx, c.ID, value) }
 	admitted.Readable = s.Readable(c.Name)
+	admitted.Ask, admitted.Tell = asker(s, admitted), teller(s, c)
 	c.admitted = admitted
 }
 

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -103,6 +104,32 @@ func (s *Calls) AskPerson(ctx context.Context, call *tool.Call, ask event.Ask) (
 	}
 	s.Audit.answered(a)
 	return a, nil
+}
+
+// asker returns what puts questions of the program behind a call to a person: [tool.Call.Ask].
+func asker(s *Calls, call *tool.Call) func(context.Context, tool.Inquiry) (tool.Reply, error) {
+	var asked atomic.Int32
+	return func(ctx context.Context, q tool.Inquiry) (tool.Reply, error) {
+		one := *call
+		one.MessageID += fmt.Sprintf(" question %d", asked.Add(1)) // each has an id of its own
+		a, err := s.AskPerson(ctx, &one, event.Ask(q))
+		switch {
+		case err != nil || a == nil:
+			return tool.Reply{}, err
+		case a.Outcome == event.Declined:
+			return tool.Reply{Declined: true}, nil
+		case a.Outcome != event.Answered:
+			return tool.Reply{}, context.Cause(ctx)
+		}
+		return tool.Reply{Answers: a.Answers}, nil
+	}
+}
+
+// teller returns what publishes how far a call is: [tool.Call.Tell].
+func teller(s *Calls, c *Call) func(tool.Progress) {
+	return func(p tool.Progress) {
+		s.log.Publish(event.ToolProgress{ToolCallID: c.ID, Done: p.Done, Total: p.Total, Level: p.Level, Message: p.Message})
+	}
 }
 
 // AnswerTime is how long a question waits for its answer.

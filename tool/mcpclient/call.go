@@ -162,17 +162,18 @@ func (t *serverTool) Run(ctx context.Context, call *tool.Call) (tool.Result, err
 	if err != nil {
 		return tool.Result{}, err
 	}
-	result, err := c.call(ctx, call, t.listed.Name)
+	result, notes, err := c.call(ctx, call, t.listed.Name)
 	if err != nil {
 		return tool.Result{}, err
 	}
-	return textOf(result), nil
+	made := t.servers.pages.bound(call.SessionID, textOf(result))
+	if notes != "" {
+		made.Text += "\n" + notes
+	}
+	return made, nil
 }
 
-// maxResult bounds the text of one result, in bytes.
-const maxResult = 50 << 10
-
-// textOf returns a result as models read it.
+// textOf returns a result as models read it, whole.
 func textOf(r *mcp.CallToolResult) tool.Result {
 	var parts []string
 	hasText := false
@@ -194,10 +195,6 @@ func textOf(r *mcp.CallToolResult) tool.Result {
 	}
 	text := strings.ToValidUTF8(strings.Join(parts, "\n"), "\uFFFD")
 	made := tool.Result{Text: text, IsError: r.IsError, Pictures: pictures}
-	if len(text) > maxResult {
-		made.Text = termtext.Head(text, maxResult) + fmt.Sprintf("\n(cut: %d of %d bytes are shown; ask the tool for less, by its arguments)", maxResult, len(text))
-		made.Truncated = true
-	}
 	if strings.TrimSpace(made.Text) == "" {
 		made.Text = "(the tool returned nothing)"
 	}

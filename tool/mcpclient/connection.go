@@ -1,6 +1,7 @@
 package mcpclient
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -52,6 +53,7 @@ type connection struct {
 	next     time.Time // not before
 	last     string    // how it ended
 	refresh  sync.WaitGroup
+	calls    calls
 }
 
 // running is what a client is connected to.
@@ -86,6 +88,7 @@ func (s *Servers) End(sessionID string) error {
 	all := s.open[sessionID]
 	delete(s.open, sessionID)
 	s.mu.Unlock()
+	s.pages.forget(sessionID)
 	errs := make(chan error, len(all))
 	for _, c := range all {
 		go func() { errs <- c.close() }()
@@ -228,7 +231,7 @@ func (c *connection) start(ctx context.Context) error {
 			return err
 		}
 		wrong := running.end()
-		return errors.Join(fmt.Errorf("%w%s", cmpErr(cause, err), after(running.how())), wrong)
+		return errors.Join(fmt.Errorf("%w%s", cmp.Or(cause, err), after(running.how())), wrong)
 	}
 	c.client, c.running, c.began = client, running, time.Now()
 	c.cancel = func() { cancel(nil) }
@@ -237,14 +240,6 @@ func (c *connection) start(ctx context.Context) error {
 		return errors.Join(fmt.Errorf("it does not list its tools: %w%s", err, after(running.how())), wrong)
 	}
 	return nil
-}
-
-// cmpErr returns the first of two errors that is one.
-func cmpErr(cause, err error) error {
-	if cause != nil {
-		return cause
-	}
-	return err
 }
 
 // after is what a server said last, as the end of a sentence.
@@ -263,6 +258,10 @@ func (c *connection) connect(ctx context.Context, server *mcpconfig.Server) (*mc
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) {
 			c.refresh.Go(func() { _ = c.relist(ctx) })
 		},
+		ElicitationHandler:          c.elicit,
+		ProgressNotificationHandler: c.progress,
+		//lint:ignore SA1019 servers before the revision 2026-07-28 log in this way
+		LoggingMessageHandler: c.logged,
 	})
 	//lint:ignore SA1019 see above
 	client.AddRoots(&mcp.Root{URI: (&url.URL{Scheme: "file", Path: filepath.ToSlash(c.ws.Root())}).String(), Name: "workspace"})
@@ -340,36 +339,43 @@ func (c *connection) close() error {
 }
 
 // call calls a tool of the server.
-func (c *connection) call(ctx context.Context, call *tool.Call, name string) (*mcp.CallToolResult, error) {
+func (c *connection) call(ctx context.Context, call *tool.Call, name string) (result *mcp.CallToolResult, notes string, err error) {
 	limit := c.server.Timeout
 	if limit == 0 {
 		limit = callTime
 	}
 	client, err := c.use(ctx, call.Rules)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("the MCP server %s has not answered within %s", c.server.Name, errtext.Duration(limit)))
-	defer cancel()
-	params := &mcp.CallToolParams{Name: name, Arguments: json.RawMessage(call.Args)}
-	if call.Traceparent != "" {
-		params.Meta = mcp.Meta{"traceparent": call.Traceparent}
-	}
-	result, err := client.CallTool(ctx, params)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	under := &underWay{ctx: ctx, ask: call.Ask, tell: call.Tell, clock: startClock(limit, func() {
+		cancel(fmt.Errorf("the MCP server %s has not answered within %s", c.server.Name, errtext.Duration(limit)))
+	})}
+	defer under.clock.stop()
+	token, end := c.calls.begin(under)
+	defer end()
+	params := &mcp.CallToolParams{Name: name, Arguments: json.RawMessage(call.Args), Meta: meta(token, call.Traceparent)}
+	result, err = client.CallTool(ctx, params)
 	if err == nil {
-		return result, nil
+		return result, under.noted(), nil
 	}
 	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+		return nil, "", context.Cause(ctx)
 	}
-	if how := c.fallen(client); how != "" {
-		return nil, fmt.Errorf("the MCP server %s ended while it worked: %s. It is started again at the next call", c.server.Name, how)
+	if how := c.fallen(client, err); how != "" {
+		return nil, "", fmt.Errorf("the MCP server %s ended while it worked: %s. It is started again at the next call", c.server.Name, how)
 	}
-	return nil, fmt.Errorf("the MCP server %s: %w", c.server.Name, err)
+	return nil, "", fmt.Errorf("the MCP server %s: %w", c.server.Name, err)
 }
 
-// fallen returns how the server of a client ended; empty means that it runs.
-func (c *connection) fallen(client *mcp.ClientSession) string {
+// fallen returns how the server of a client ended where a call has failed; empty means that it
+// runs. One that has closed its connection is ended.
+func (c *connection) fallen(client *mcp.ClientSession, err error) string {
+	if answers(client, err) {
+		return ""
+	}
 	_ = c.lock(context.Background())
 	defer c.unlock()
 	if c.client != client || c.client == nil || c.running.gone == nil {

@@ -136,12 +136,9 @@ func TestCalls(t *testing.T) {
 	p.wants(p.call("mcp__t__echo", "hello"), false, "hello 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
 	p.wants(p.call("mcp__t__fail", ""), true, "it did not work")
 	p.wants(p.call("mcp__t__spew", ""), false, "spewed")
-	large := p.call("mcp__t__large", "")
-	p.wants(large, false, "(cut: ")
-	if len(large.Text) > 60<<10 || !large.Truncated {
-		t.Errorf("a large result has %d bytes, truncated=%v", len(large.Text), large.Truncated)
-	}
-	p.wants(p.call("mcp__t__password", ""), true, "elicitation")
+	pid := p.call("mcp__t__pid", "").Text
+	p.wants(p.call("mcp__t__refuse", ""), true, "these arguments are wrong")
+	p.wants(p.call("mcp__t__pid", ""), false, pid) // a server that refuses a call goes on
 	lies := p.tools()["mcp__t__lies"].Spec()
 	if strings.ContainsAny(lies.Description, "\x1b\u202e") || lies.ReadOnly || string(lies.InputSchema) != `{"type":"object"}` {
 		t.Errorf("what a server says of its tool is not cleaned: %+v", lies)

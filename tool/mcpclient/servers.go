@@ -41,6 +41,7 @@ type Options struct {
 type Servers struct {
 	opts  Options
 	lists lists
+	pages pages
 
 	mu      sync.Mutex
 	files   map[string]readFile               // by path
@@ -188,6 +189,12 @@ func (s *Servers) Forget(server *mcpconfig.Server) error {
 	s.version++
 	s.mu.Unlock()
 	return s.lists.forget(server)
+}
+
+func (s *Servers) debug(server *mcpconfig.Server, said string) {
+	if s.opts.Logger != nil {
+		s.opts.Logger.Debug("an MCP server's log", "server", server.Name, "said", said)
+	}
 }
 
 func (s *Servers) log(what string, server *mcpconfig.Server, err error) {
@@ -345,6 +352,9 @@ func (s *Servers) make(all []Status, ws *tool.Workspace) []tool.Tool {
 			seen[name] = true
 			tools = append(tools, &serverTool{servers: s, status: st, listed: t, name: name, ws: ws})
 		}
+	}
+	if len(tools) > 0 {
+		tools = append(tools, outputTool{&s.pages})
 	}
 	return tools
 }
