@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/agentworker/worker/model/modeltest"
+	"github.com/agentworker/worker/model/provider"
 )
 
 // strictSteps are the steps of a conversation in TestStrictServers, and what happens at some of them.
@@ -100,9 +101,14 @@ func TestStrictServers(t *testing.T) {
 		"anthropic": "ANTHROPIC_BASE_URL=http://api.anthropic.com", "azure": "AZURE_OPENAI_BASE_URL=http://corp.openai.azure.com/openai/v1",
 		"gemini": "GEMINI_BASE_URL=http://generativelanguage.googleapis.com/v1beta/openai", "deepseek": "DEEPSEEK_BASE_URL=http://api.deepseek.com",
 		"openrouter": "OPENROUTER_BASE_URL=http://openrouter.ai/api/v1", "mistral": "MISTRAL_BASE_URL=http://api.mistral.ai/v1",
-		"groq": "GROQ_BASE_URL=http://api.groq.com/openai/v1", "together": "TOGETHER_BASE_URL=http://api.together.xyz/v1",
+		"openai": "OPENAI_BASE_URL=http://api.openai.com/v1",
+		"groq":   "GROQ_BASE_URL=http://api.groq.com/openai/v1", "together": "TOGETHER_BASE_URL=http://api.together.xyz/v1",
 	}
 	for _, family := range modeltest.Families {
+		name := family.Name + "/some-model"
+		if family.Form == provider.Responses {
+			name = family.Name + "/gpt-5.5"
+		}
 		t.Run(family.Name, func(t *testing.T) {
 			t.Parallel()
 			begun := make(chan struct{}, 1)
@@ -118,12 +124,12 @@ func TestStrictServers(t *testing.T) {
 			if err := os.MkdirAll(agents, 0o700); err != nil {
 				t.Fatal(err)
 			}
-			file := fmt.Sprintf("---\ndescription: Works.\nmodel: %s/some-model\nmaxSteps: 400\npermission:\n  task: allow\n---\nWork.\n", family.Name)
+			file := fmt.Sprintf("---\ndescription: Works.\nmodel: %s\nmaxSteps: 400\npermission:\n  task: allow\n---\nWork.\n", name)
 			if err := os.WriteFile(filepath.Join(agents, family.Name+".md"), []byte(file), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			start := func() *servedProcess {
-				p := startServingIn(t, dir, environ, "--model", family.Name+"/some-model", "--model-retries", "0", "--max-depth", "3")
+				p := startServingIn(t, dir, environ, "--model", name, "--model-retries", "0", "--max-depth", "3")
 				p.listens()
 				return p
 			}

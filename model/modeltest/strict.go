@@ -10,12 +10,14 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+
+	"github.com/agentworker/worker/model/provider"
 )
 
 // Family is what the servers of a provider demand of a conversation.
 type Family struct {
-	Name     string
-	Messages bool // the Messages API, else Chat Completions
+	Name string
+	Form provider.Form // the API
 
 	ToolName, CallID *regexp.Regexp
 
@@ -28,14 +30,15 @@ type Family struct {
 
 // Families are the strictest servers that are known.
 var Families = []Family{
-	{Name: "anthropic", Messages: true, ToolName: regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`), CallID: regexp.MustCompile(`^[a-zA-Z0-9_-]+$`), Arguments: true, Back: "thinking"},
-	{Name: "azure", ToolName: regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`), CallID: regexp.MustCompile(`^.{1,40}$`)},
-	{Name: "gemini", ToolName: regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$`), CallID: regexp.MustCompile(`.`), Arguments: true, Back: "extra_content"},
-	{Name: "deepseek", ToolName: regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`), CallID: regexp.MustCompile(`.`), Back: "reasoning_content"},
-	{Name: "openrouter", ToolName: regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`), CallID: regexp.MustCompile(`.`), Back: "reasoning_details"},
-	{Name: "mistral", ToolName: regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`), CallID: regexp.MustCompile(`^[a-zA-Z0-9]{9}$`), Alternate: true, SystemFirst: true, NoThinks: true},
-	{Name: "groq", ToolName: regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`), CallID: regexp.MustCompile(`.`), NoThinks: true},
-	{Name: "together", ToolName: regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`), CallID: regexp.MustCompile(`.`), Alternate: true, SystemFirst: true, Arguments: true},
+	{Name: "anthropic", Form: provider.Messages, ToolName: regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`), CallID: regexp.MustCompile(`^[a-zA-Z0-9_-]+$`), Arguments: true, Back: "thinking"},
+	{Name: "openai", Form: provider.Responses, ToolName: regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`), CallID: regexp.MustCompile(`^.{1,64}$`), SystemFirst: true, Back: "items"},
+	{Name: "azure", Form: provider.Chat, ToolName: regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`), CallID: regexp.MustCompile(`^.{1,40}$`)},
+	{Name: "gemini", Form: provider.Chat, ToolName: regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$`), CallID: regexp.MustCompile(`.`), Arguments: true, Back: "extra_content"},
+	{Name: "deepseek", Form: provider.Chat, ToolName: regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`), CallID: regexp.MustCompile(`.`), Back: "reasoning_content"},
+	{Name: "openrouter", Form: provider.Chat, ToolName: regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`), CallID: regexp.MustCompile(`.`), Back: "reasoning_details"},
+	{Name: "mistral", Form: provider.Chat, ToolName: regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`), CallID: regexp.MustCompile(`^[a-zA-Z0-9]{9}$`), Alternate: true, SystemFirst: true, NoThinks: true},
+	{Name: "groq", Form: provider.Chat, ToolName: regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`), CallID: regexp.MustCompile(`.`), NoThinks: true},
+	{Name: "together", Form: provider.Chat, ToolName: regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`), CallID: regexp.MustCompile(`.`), Alternate: true, SystemFirst: true, Arguments: true},
 }
 
 // StrictTurn is an answer of a [Strict] server.
@@ -102,9 +105,12 @@ func (s *Strict) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	var out bytes.Buffer
-	if s.Family.Messages {
+	switch s.Family.Form {
+	case provider.Messages:
 		s.sendMessages(&out, turn)
-	} else {
+	case provider.Responses:
+		s.sendResponses(&out, turn)
+	default:
 		s.sendChat(&out, turn)
 	}
 	_, _ = w.Write(out.Bytes())
@@ -128,6 +134,8 @@ func (s *Strict) seal(turn StrictTurn) (n int, value any) {
 		value = object{"google": object{"thought_signature": fmt.Sprintf("sig+%d/<==>", n)}}
 	case "reasoning_content":
 		value = fmt.Sprintf("thought %d", n)
+	case "items":
+		value = strictItems(n, turn)
 	case "reasoning_details":
 		value = []any{object{"type": "reasoning.text", "text": fmt.Sprintf("thought %d", n), "signature": "s<g&", "index": 0, "format": "anthropic-claude-v1"},
 			object{"type": "reasoning.encrypted", "data": fmt.Sprintf("gAAA+%d/==", n), "index": 1}}
@@ -202,10 +210,13 @@ func (s *Strict) sendMessages(out *bytes.Buffer, turn StrictTurn) {
 	send("message_stop", object{})
 }
 
-// read reads a request of either API.
+// read reads a request of the family's API.
 func (s *Strict) read(body []byte) (all []StrictMessage, tools bool, fault string) {
-	if s.Family.Messages {
+	switch s.Family.Form {
+	case provider.Messages:
 		return readMessages(body)
+	case provider.Responses:
+		return readResponses(body)
 	}
 	var req struct {
 		Tools    []json.RawMessage
