@@ -51,7 +51,7 @@ func (c *child) check() error {
 		return errors.New("cleanup is for hosts and programs: an agent's call can't have what was done deleted")
 	case c.req.Err != nil:
 		return c.req.Err
-	case c.req.detached() && !def.Worktree && s.dirs.Of(c.parent.Path()) != nil:
+	case c.req.detached() && !def.Worktree && s.dirs.Of(c.parent.Path()).Ends():
 		return fmt.Errorf("the agent %q is detached, and can't work in the worktree of its caller, which ends before", def.Name)
 	case len(c.parent.Path()) > s.limits.Depth:
 		return fmt.Errorf("agents may nest %d deep, and this one already does", s.limits.Depth)
@@ -95,7 +95,7 @@ func (c *child) spec(ctx context.Context) (session.ChildSpec, error) {
 			return child, err
 		}
 	}
-	spec.Warnings = append(slices.Clip(spec.Warnings), lacking(ctx, def, spec.ToolSet, c.servers())...)
+	spec.Warnings = append(slices.Clip(spec.Warnings), s.plans.lacking(ctx, def, spec.ToolSet, c.at())...)
 	if !in.Plain() {
 		spec.Terms = newTerms(spec.Rules, in)
 	}
@@ -122,11 +122,14 @@ func (c *child) settle(ctx context.Context, spec *session.ChildSpec) error {
 			from = cmp.Or(c.from.worktree, from)
 		}
 		spec.ID = cmp.Or(spec.ID, record.NewID("ses"))
-		var err error
-		if at, err = s.isolate(ctx, from, spec.ID); err != nil {
+		made, err := s.isolate(ctx, from, spec.ID)
+		if err != nil {
 			return fmt.Errorf("the agent %q works in a git worktree (isolation: worktree): %w", def.Name, err)
 		}
-		c.dir = at
+		if at != nil {
+			made.Own = at.Own
+		}
+		at, c.dir = made, made
 		spec.Paths = &at.Paths
 		spec.Worktree = &record.Worktree{Path: at.Worktree.Path, Branch: at.Worktree.Branch}
 		s.dirs.Add(spec.ID, at)
@@ -146,7 +149,7 @@ func (c *child) hold(at *workdir.Dir, spec *session.ChildSpec) (*workdir.Dir, er
 		return at, nil
 	}
 	s := c.service
-	held := workdir.Dir{Paths: permission.Workspace{Root: s.plans.root}, In: s.in, Servers: s.plans.servers}
+	held := *s.plans.home()
 	if at != nil {
 		held = *at
 	}
@@ -215,15 +218,12 @@ func (c *child) root(spec *session.ChildSpec) string {
 	return c.parent.Root()
 }
 
-// servers are the MCP servers that there are where the child works.
-func (c *child) servers() workdir.Servers {
+// at is where the child works; nil means the workspace.
+func (c *child) at() *workdir.Dir {
 	if c.dir != nil {
-		return c.dir.Servers
+		return c.dir
 	}
-	if at := c.service.dirs.Of(c.parent.Path()); at != nil {
-		return at.Servers
-	}
-	return c.service.plans.servers
+	return c.service.dirs.Of(c.parent.Path())
 }
 
 // restrict adds rules that hold for the child, whatever agent it becomes.

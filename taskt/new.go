@@ -35,7 +35,6 @@ func New(opts Options) (*Service, error) {
 		budgets:  &budgets{sessions, opts.Agents, opts.Budget, opts.Above, opts.Prices},
 		limits:   limits,
 		router:   opts.Router,
-		in:       opts.In,
 		isolate:  opts.Isolate,
 		slots:    slots.New(limits.Depth, limits.Running, limits.PerParent),
 		log:      log,
@@ -43,7 +42,7 @@ func New(opts Options) (*Service, error) {
 	s.plans = &planner{
 		agents: opts.Agents, root: opts.Root, shell: opts.Shell, text: cmp.Or(opts.Instructions, instructions.NewReader(opts.Root, nil, log)), rules: opts.Rules, limits: limits, log: log,
 		models: opts.AgentModels, efforts: opts.AgentEfforts,
-		tools: slices.Clone(opts.Tools), servers: opts.Servers, withTask: s.withTask, planExit: s.planExit,
+		tools: slices.Clone(opts.Tools), servers: opts.Servers, in: opts.In, withTask: s.withTask, planExit: s.planExit,
 		skills: opts.Skills, sessions: opts.Sessions,
 	}
 	if opts.Memory != "" {

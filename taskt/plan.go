@@ -40,6 +40,7 @@ type planner struct {
 	models, efforts map[string]string // by the names of agents in lower case
 
 	tools    []tool.Tool                                          // without those for subagents
+	in       func(folder string) []tool.Tool                      // the same tools in a folder of it; nil means that can't be done
 	servers  workdir.Servers                                      // whose tools there are besides; nil means none
 	withTask func(tools []tool.Tool, by offer.Caller) []tool.Tool // adds the tools for subagents
 	planExit func(def *agentdefs.Definition) tool.Tool            // for agents that may become another one
@@ -102,7 +103,7 @@ func (p *planner) newSpec(def *agentdefs.Definition, at Setting, depth int) (ses
 	if err != nil {
 		return session.Spec{}, err
 	}
-	tools, err := p.toolSet(def, p.tools, p.servers, p.root)
+	tools, err := p.toolSet(def, p.home())
 	if err != nil {
 		return session.Spec{}, err
 	}
@@ -138,9 +139,13 @@ func (p *planner) newSpec(def *agentdefs.Definition, at Setting, depth int) (ses
 
 // lacking warns of what an agent's file names and its sessions lack: tools, and MCP servers. It
 // waits until it is known which tools its servers have.
-func lacking(ctx context.Context, def *agentdefs.Definition, tools *gate.ToolSet, servers workdir.Servers) (warnings []string) {
+func (p *planner) lacking(ctx context.Context, def *agentdefs.Definition, tools *gate.ToolSet, at *workdir.Dir) (warnings []string) {
+	servers, by := p.servers, def.Servers
+	if at != nil {
+		servers, by = at.Servers, by.With(at.Own)
+	}
 	if servers != nil {
-		warnings = append(servers.Lacking(def.Servers), servers.Ready(ctx, def.Servers, def.Permission)...)
+		warnings = append(servers.Lacking(by), servers.Ready(ctx, by, def.Permission)...)
 	}
 	names := def.Missing(func(name string) bool {
 		return agentdefs.Exists(name) || slices.ContainsFunc(tools.Names(), func(here string) bool { return permission.NamesTool(name, here) })
@@ -179,7 +184,8 @@ func (p *planner) remembered(def *agentdefs.Definition) *memory.Text {
 
 // toolSet returns the tools of an agent's sessions in a folder, of which some are given. The one
 // for skills has all of them until [planner.equip].
-func (p *planner) toolSet(def *agentdefs.Definition, tools []tool.Tool, servers workdir.Servers, root string) (*gate.ToolSet, error) {
+func (p *planner) toolSet(def *agentdefs.Definition, at *workdir.Dir) (*gate.ToolSet, error) {
+	tools, servers, root := at.Tools, at.Servers, at.Paths.Root
 	all := append(p.withTask(tools, offer.CallerOf(def)), p.skillTool(p.skills.At(root).Current().ForModels(), nil, permission.Workspace{Root: root}))
 	if p.memory != nil && def.Memory {
 		all = append(all, p.memory.Tool())
@@ -189,7 +195,7 @@ func (p *planner) toolSet(def *agentdefs.Definition, tools []tool.Tool, servers 
 	}
 	set, err := gate.NewToolSet(all...)
 	if err == nil && servers != nil {
-		set = set.With(servers.Tools(def.Servers))
+		set = set.With(servers.Tools(def.Servers.With(at.Own)))
 	}
 	return set, err
 }
@@ -204,10 +210,15 @@ func (p *planner) setting(def *agentdefs.Definition, at *workdir.Dir, child bool
 	return s
 }
 
-// moveTo makes a spec that of a child of an agent which works in a dir.
+// home is the workspace as a dir.
+func (p *planner) home() *workdir.Dir {
+	return &workdir.Dir{Paths: permission.Workspace{Root: p.root}, Tools: p.tools, In: p.in, Servers: p.servers}
+}
+
+// moveTo makes a spec that of an agent which works in a dir. The spec has its parent.
 func (p *planner) moveTo(at *workdir.Dir, def *agentdefs.Definition, spec *session.Spec) (err error) {
-	spec.System = SystemPrompt(def, p.setting(def, at, true))
-	spec.ToolSet, err = p.toolSet(def, at.Tools, at.Servers, at.Paths.Root)
+	spec.System = SystemPrompt(def, p.setting(def, at, spec.Parent != nil))
+	spec.ToolSet, err = p.toolSet(def, at)
 	return err
 }
 

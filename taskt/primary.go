@@ -1,6 +1,7 @@
 package taskt
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -8,8 +9,10 @@ import (
 	"strings"
 
 	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/internal/mcpconfig"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/record"
+	"github.com/agentworker/worker/taskt/workdir"
 )
 
 // Primary is an agent that talks to a person, as hosts may offer it to one.
@@ -58,6 +61,9 @@ type Conversation struct {
 	AskedBy     record.Person  // as in [session.Spec]
 	Lasting     bool           // as in [session.Spec]
 	Resumes     *record.Record // of a session to resume, which has ended; nil means none
+
+	// Servers are MCP servers that the person brings, for the session and all below it.
+	Servers []*mcpconfig.Server
 }
 
 // OpenPrimary opens the root session of a primary agent, which may call task.
@@ -77,22 +83,50 @@ func (s *Service) OpenConversation(ctx context.Context, def *agentdefs.Definitio
 		return nil, err
 	}
 	spec.ID = c.ID
-	spec.Warnings = append(slices.Clip(spec.Warnings), lacking(ctx, def, spec.ToolSet, s.plans.servers)...)
 	if c.Resumes != nil {
 		if err := resumeRoot(ctx, s.sessions.Store(), &spec, c.Resumes); err != nil {
 			return nil, err
 		}
 	}
+	at, err := bring(s, c.Servers, def, &spec)
+	if err != nil {
+		return nil, err
+	}
+	spec.Warnings = append(slices.Clip(spec.Warnings), s.plans.lacking(ctx, def, spec.ToolSet, at)...)
 	if c.Model != "" {
 		spec.Models = append([]string{c.Model}, spec.Models...)
 	}
 	spec.Description, spec.Lasting, spec.AskedBy = c.Description, c.Lasting, c.AskedBy
 	spec.Budget = s.budgets.meter(def, nil, Budget{}, nil)
-	if err := s.plans.equip(def, &spec, nil); err != nil {
+	err = s.plans.equip(def, &spec, at)
+	var opened *session.Session
+	if err == nil {
+		opened, err = s.sessions.Open(ctx, spec)
+	}
+	if err != nil {
+		Leave(s, spec.ID)
+	}
+	return opened, err
+}
+
+// bring gives the session of a spec, and all below it, MCP servers besides those of the workspace,
+// until [Leave]. It returns where it works then; nil means the workspace.
+func bring(s *Service, servers []*mcpconfig.Server, def *agentdefs.Definition, spec *session.Spec) (*workdir.Dir, error) {
+	if len(servers) == 0 {
+		return nil, nil
+	}
+	at := s.plans.home()
+	at.Own = servers
+	if err := s.plans.moveTo(at, def, spec); err != nil {
 		return nil, err
 	}
-	return s.sessions.Open(ctx, spec)
+	spec.ID = cmp.Or(spec.ID, record.NewID("ses"))
+	s.dirs.Add(spec.ID, at)
+	return at, nil
 }
+
+// Leave forgets what was brought for a session that has ended.
+func Leave(s *Service, sessionID string) { s.dirs.Remove(sessionID) }
 
 // Entitle begins to give the session of a primary agent a title, if the agent title has a model
 // of its own (alias small). wait returns when that is done. The caller ends the session after

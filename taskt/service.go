@@ -99,7 +99,6 @@ type Service struct {
 	router   session.Router // nil means none
 	forHosts func() (*gate.ToolSet, error)
 
-	in       func(folder string) []tool.Tool
 	isolate  func(ctx context.Context, from, id string) (*workdir.Dir, error)
 	dirs     workdir.Registry
 	locks    workdir.Locks // of folders to write in

@@ -45,6 +45,13 @@ func (s *Service) become(of *session.Session, to *agentdefs.Definition) error {
 			return fmt.Errorf("the budget of the agent %q was not yet set when this session began: begin another one", to.Name)
 		}
 	}
+	spec.Parent = of.Parent()
+	at := s.dirs.Of(of.Path())
+	if at != nil {
+		if err := s.plans.moveTo(at, to, &spec); err != nil {
+			return err
+		}
+	}
 	var in *Input
 	if parent := of.Parent(); parent != nil {
 		made, ok := s.planning.Load(of.ID())
@@ -55,19 +62,13 @@ func (s *Service) become(of *session.Session, to *agentdefs.Definition) error {
 		if err := c.mayBecome(to, parent); err != nil {
 			return err
 		}
-		if at := s.dirs.Of(of.Path()); at != nil {
-			if err := s.plans.moveTo(at, to, &spec); err != nil {
-				return err
-			}
-		}
 		if spec.Rules, err = spec.Rules.Append(c.restricted...); err != nil {
 			return err
 		}
 		c.req.apply(to, of.Record().Background, s.limits, &spec)
 		in = &c.req.in
 	}
-	spec.Parent = of.Parent()
-	if err := s.plans.equip(to, &spec, s.dirs.Of(of.Path())); err != nil {
+	if err := s.plans.equip(to, &spec, at); err != nil {
 		return err
 	}
 	spec.Terms = newTerms(spec.Rules, in)

@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -16,12 +18,15 @@ import (
 	"github.com/agentworker/worker/frontdoor/acpserver"
 	"github.com/agentworker/worker/policy"
 	"github.com/agentworker/worker/taskt/conversation"
+	"github.com/agentworker/worker/tool/mcpclient"
 )
 
 // acpOptions are the flags of acp.
 type acpOptions struct {
 	agent     string
 	ignoreMCP bool
+
+	serverHosts []string
 }
 
 func (p *program) acpCommand() *cobra.Command {
@@ -44,6 +49,7 @@ waits for an answer there or by 'worker approvals' in a terminal, for up to
 	cmd.Flags().StringVar(&opts.agent, "agent", "", "the primary agent with whom sessions begin (default: a general one)")
 	cli.CompleteFlag(cmd, "agent", p.CompleteAgents(func(d *agentdefs.Definition) bool { return d.Mode != agentdefs.Subagent }))
 	cmd.Flags().BoolVar(&opts.ignoreMCP, "ignore-mcp-servers", false, "open sessions for which the editor names MCP servers, without these")
+	cmd.Flags().StringArrayVar(&opts.serverHosts, "server-host", nil, "a host that a program among the editor's MCP servers may reach: NAME=HOST, NAME=HOST:PORT or NAME=*.DOMAIN (repeatable)")
 	return cmd
 }
 
@@ -54,13 +60,17 @@ func (p *program) acp(ctx context.Context, opts acpOptions) error {
 	if p.ofHost() != nil {
 		return cli.Usage(errors.New("--model host: an editor has no model for agents; name another one"))
 	}
+	hosts, err := hostsOfServers(opts.serverHosts)
+	if err != nil {
+		return cli.Usage(err)
+	}
 	return p.onStdio(ctx, "an ACP agent, which an editor starts", false, func(a *app.Worker, in io.ReadCloser) error {
 		if _, err := conversation.Find(a.Agents.Snapshot(), opts.agent); err != nil {
 			return cli.Usage(err)
 		}
 		return acpserver.New(acpserver.Options{
 			Tasks: a.Tasks, Agents: a.Agents, Sessions: a.Sessions.Store(), Bus: a.Bus, Root: a.Workspace.Root, Logger: p.Logger(),
-			Agent: opts.agent, Version: app.Version(), IgnoreMCP: opts.ignoreMCP, Explain: p.Advised,
+			Agent: opts.agent, Version: app.Version(), IgnoreMCP: opts.ignoreMCP, ServerHosts: hosts, Explain: p.Advised,
 			Models: p.modelChoices(),
 			CheckModel: func(name string) error {
 				_, err := p.Models().Get(name)
@@ -68,6 +78,22 @@ func (p *program) acp(ctx context.Context, opts acpOptions) error {
 			},
 		}).Serve(ctx, in, p.Stdout)
 	})
+}
+
+// hostsOfServers returns the hosts of --server-host by the names of the servers.
+func hostsOfServers(flags []string) (map[string][]string, error) {
+	hosts := map[string][]string{}
+	for _, text := range flags {
+		name, host, ok := strings.Cut(text, "=")
+		if !ok || name == "" {
+			return nil, fmt.Errorf("--server-host %q: want NAME=HOST", text)
+		}
+		if err := mcpclient.CheckHost(host); err != nil {
+			return nil, fmt.Errorf("--server-host %s: %w", text, err)
+		}
+		hosts[name] = append(hosts[name], host)
+	}
+	return hosts, nil
 }
 
 // modelChoices are the names of the available models, for a user to choose from.

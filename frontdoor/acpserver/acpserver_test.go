@@ -2,6 +2,7 @@ package acpserver_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -114,6 +115,9 @@ func TestRefusals(t *testing.T) {
 	e := newEnv(t, play(t, `{"text": "x"}`))
 	c := e.editor(acpserver.Options{CheckModel: func(string) error { return errors.New("there is no such model") }})
 	server := acp.McpServer{Stdio: &acp.McpServerStdio{Name: "m", Command: "m", Args: []string{}, Env: []acp.EnvVariable{}}}
+	brings := func(s acp.McpServer) acp.NewSessionRequest {
+		return acp.NewSessionRequest{Cwd: e.Root, McpServers: []acp.McpServer{s}}
+	}
 	for _, tt := range []struct {
 		req  acp.NewSessionRequest
 		says string
@@ -121,7 +125,12 @@ func TestRefusals(t *testing.T) {
 		{acp.NewSessionRequest{Cwd: t.TempDir(), McpServers: []acp.McpServer{}}, "is outside of the workspace"},
 		{acp.NewSessionRequest{Cwd: "x", McpServers: []acp.McpServer{}}, "is not absolute"},
 		{acp.NewSessionRequest{Cwd: e.Root + "/none", McpServers: []acp.McpServer{}}, "no such file"},
-		{acp.NewSessionRequest{Cwd: e.Root, McpServers: []acp.McpServer{server}}, "--ignore-mcp-servers"},
+		{brings(acp.McpServer{Stdio: &acp.McpServerStdio{Name: "m", Args: []string{}, Env: []acp.EnvVariable{}}}), "the server m has no command"},
+		{brings(acp.McpServer{Stdio: &acp.McpServerStdio{Name: "m", Command: "m", Args: []string{}, Env: []acp.EnvVariable{{Name: "A=B"}}}}), "can't be a variable"},
+		{brings(acp.McpServer{Stdio: &acp.McpServerStdio{Command: "m", Args: []string{}, Env: []acp.EnvVariable{}}}), "has no name"},
+		{brings(acp.McpServer{Http: &acp.McpServerHttpInline{Name: "m", Type: "http", Url: "http://example.com", Headers: []acp.HttpHeader{}}}), "is called by https"},
+		{brings(acp.McpServer{Sse: &acp.McpServerSseInline{Name: "m", Type: "sse", Url: "https://example.com", Headers: []acp.HttpHeader{{Name: "X", Value: "a\r\nb"}}}}), "can't be a header"},
+		{acp.NewSessionRequest{Cwd: e.Root, McpServers: slices.Repeat([]acp.McpServer{server}, 51)}, "a session may have 50"},
 		{acp.NewSessionRequest{Cwd: e.Root, McpServers: []acp.McpServer{}, AdditionalDirectories: []string{"/x"}}, "one workspace"},
 	} {
 		if _, err := c.NewSession(t.Context(), tt.req); err == nil || !strings.Contains(err.Error(), tt.says) {

@@ -30,8 +30,10 @@ type Options struct {
 	CheckModel func(name string) error
 
 	// IgnoreMCP opens sessions for which the client names MCP servers, without them.
-	// false: such sessions are refused.
 	IgnoreMCP bool
+
+	// ServerHosts are the hosts that programs of such servers may reach, by the servers' names.
+	ServerHosts map[string][]string
 
 	// Explain describes an error and its remedy; nil means only the error.
 	Explain func(error) string

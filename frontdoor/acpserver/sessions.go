@@ -18,16 +18,10 @@ import (
 	"github.com/agentworker/worker/taskt/conversation"
 )
 
-// errMCP is the error of a session for which the client names MCP servers.
-var errMCP = errors.New("the worker connects its agents to no MCP servers of an editor, and would leave them out without a word: " +
-	"take them out of what the editor passes to this agent, or start 'worker acp --ignore-mcp-servers' to go on without them")
-
 // checkFolder says why a session can't be where the client wants it. cwd may be a folder of the
 // workspace: agents work in all of it.
-func (c *connection) checkFolder(cwd string, further []string, servers []acp.McpServer) error {
+func (c *connection) checkFolder(cwd string, further []string) error {
 	switch {
-	case len(servers) > 0 && !c.opts.IgnoreMCP:
-		return invalid(errMCP)
 	case len(further) > 0:
 		return invalid(errors.New("additionalDirectories: a worker serves one workspace, " + c.opts.Root))
 	case !filepath.IsAbs(cwd):
@@ -45,10 +39,10 @@ func (c *connection) checkFolder(cwd string, further []string, servers []acp.Mcp
 }
 
 func (c *connection) newSession(_ context.Context, p acp.NewSessionRequest) (any, error) {
-	if err := c.checkFolder(p.Cwd, p.AdditionalDirectories, p.McpServers); err != nil {
+	if err := c.checkFolder(p.Cwd, p.AdditionalDirectories); err != nil {
 		return nil, err
 	}
-	t, err := c.open(record.NewID("ses"), c.opts.Agent, nil)
+	t, err := c.open(record.NewID("ses"), c.opts.Agent, nil, p.McpServers)
 	if err != nil {
 		return nil, err
 	}
@@ -56,14 +50,18 @@ func (c *connection) newSession(_ context.Context, p acp.NewSessionRequest) (any
 }
 
 // open begins a conversation, which takes the place of one with the same id.
-func (c *connection) open(id, agent string, resumes *record.Record) (*talk, error) {
+func (c *connection) open(id, agent string, resumes *record.Record, named []acp.McpServer) (*talk, error) {
+	servers, err := c.servers(named)
+	if err != nil {
+		return nil, err
+	}
 	def, err := conversation.Find(c.opts.Agents.Snapshot(), agent)
 	if err != nil {
 		return nil, err
 	}
 	t := &talk{client: c.client, id: id}
 	t.Conversation = conversation.New(c.life, conversation.Options{
-		Tasks: c.opts.Tasks, Agents: c.opts.Agents, Agent: def, AskedBy: record.Owner, ID: id, Resumes: resumes,
+		Tasks: c.opts.Tasks, Agents: c.opts.Agents, Agent: def, AskedBy: record.Owner, ID: id, Resumes: resumes, Servers: servers,
 		Opened: func(root *session.Session) {
 			s := t.opened(root)
 			c.owned.Go(func() { t.follow(s) })
@@ -102,7 +100,7 @@ func (c *connection) resumeSession(ctx context.Context, p acp.ResumeSessionReque
 // resume opens a conversation that is stored, and returns the newest of its sessions, too. One
 // that this client has open ends first.
 func (c *connection) resume(ctx context.Context, id acp.SessionId, cwd string, further []string, servers []acp.McpServer) (*talk, *record.Record, error) {
-	if err := c.checkFolder(cwd, further, servers); err != nil {
+	if err := c.checkFolder(cwd, further); err != nil {
 		return nil, nil, err
 	}
 	if _, err := c.closeSession(ctx, acp.CloseSessionRequest{SessionId: id}); err != nil && !errors.Is(err, record.ErrNotFound) {
@@ -123,7 +121,7 @@ func (c *connection) resume(ctx context.Context, id acp.SessionId, cwd string, f
 	case !r.Status.Ended():
 		return nil, nil, invalid(fmt.Errorf("session %s has not ended: another process runs it, which 'worker sessions stop %s' ends", r.ID, r.ID))
 	}
-	t, err := c.open(string(id), r.Agent, r)
+	t, err := c.open(string(id), r.Agent, r, servers)
 	return t, r, err
 }
 
@@ -143,7 +141,7 @@ func (c *connection) closeSession(_ context.Context, p acp.CloseSessionRequest) 
 // listSessions lists the conversations of the workspace, a page at a time.
 func (c *connection) listSessions(ctx context.Context, p acp.ListSessionsRequest) (any, error) {
 	if p.Cwd != nil {
-		if err := c.checkFolder(*p.Cwd, nil, nil); err != nil {
+		if err := c.checkFolder(*p.Cwd, nil); err != nil {
 			return nil, err
 		}
 	}

@@ -78,10 +78,10 @@ var mayImport = map[string][]string{
 	"tool/internal/control": {"internal/worktree"},                                                                            // what steers agents and git, apart from the tools
 	"tool":                  {"permission", "permission/shell", "sandbox", "internal/worktree", "tool/internal/control"},
 	"session":               {"hooks", "session/audit", "session/conversation", "session/gate", "session/inbox", "session/journal", "session/lease", "session/lifetime", "session/masking", "session/models", "session/notes", "session/requests", "session/store", "session/toolcall", "eventbus", "eventbus/event", "permission", "permission/shell", "policy", "model", "tool", "tool/commands"},
-	"taskt":                 {"agentdefs", "agentdefs/instructions", "agentdefs/skills", "session", "session/gate", "session/masking", "session/store", "eventbus", "eventbus/event", "model", "tool", "permission", "taskt/budget", "taskt/control", "taskt/input", "taskt/memory", "taskt/offer", "taskt/planexit", "taskt/report", "taskt/skilltool", "taskt/slots", "taskt/workdir", "internal/spendlimit"},
+	"taskt":                 {"agentdefs", "agentdefs/instructions", "agentdefs/skills", "session", "session/gate", "session/masking", "session/store", "eventbus", "eventbus/event", "model", "tool", "permission", "taskt/budget", "taskt/control", "taskt/input", "taskt/memory", "taskt/offer", "taskt/planexit", "taskt/report", "taskt/skilltool", "taskt/slots", "taskt/workdir", "internal/spendlimit", "internal/mcpconfig"},
 	"frontdoor":             {"taskt", "taskt/control", "taskt/input", "taskt/offer", "taskt/slots", "taskt/upkeep", "session", "session/live", "session/store", "eventbus", "eventbus/event", "frontdoor/mcpserver/internal/exttask", "frontdoor/mcpserver/internal/mcphttp", "frontdoor/mcpserver/internal/transport"},
 
-	"frontdoor/acpserver": {"taskt", "taskt/conversation", "session", "session/gate", "session/live", "session/store", "eventbus", "eventbus/event", "model", "frontdoor"}, // conversations with editors
+	"frontdoor/acpserver": {"taskt", "taskt/conversation", "session", "session/gate", "session/live", "session/store", "eventbus", "eventbus/event", "model", "frontdoor", "internal/mcpconfig"}, // conversations with editors
 
 	"frontdoor/httpserver":      {"taskt", "taskt/control", "taskt/upkeep", "session", "session/audit", "session/store", "eventbus", "eventbus/event", "frontdoor", "model", "frontdoor/httpserver/certs", "frontdoor/httpserver/metrics", "frontdoor/httpserver/openapi", "frontdoor/httpserver/page", "frontdoor/httpserver/problem", "frontdoor/httpserver/tokens"},
 	"frontdoor/httpserver/page": {"session", "session/gate", "session/live", "session/store", "eventbus", "eventbus/event", "model", "taskt/report", "frontdoor", "frontdoor/httpserver/problem"},
@@ -120,7 +120,7 @@ var mayImport = map[string][]string{
 	"session/recovery":   {"session/approval", "session/index", "session/lease", "session/log", "session/outcome", "session/record", "session/requests", "eventbus", "eventbus/event", "model"},
 	"session/store":      {"session/lease", "eventbus"},
 
-	"taskt/conversation": {"agentdefs", "taskt", "session", "session/store"}, // a person's, by 'worker run -i', the page and ACP
+	"taskt/conversation": {"agentdefs", "taskt", "session", "session/store", "internal/mcpconfig"}, // a person's, by 'worker run -i', the page and ACP
 	"taskt/memory":       {"permission", "tool"},
 	"taskt/planexit":     {"permission", "tool"},
 	"taskt/route":        {"session"},

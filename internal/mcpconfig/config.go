@@ -49,6 +49,13 @@ type Server struct {
 	Only []string `json:"only,omitempty"` // the tools that are offered; none means all
 	Not  []string `json:"not,omitempty"`  // tools that are not
 
+	// Literal says that its texts have no variables.
+	Literal bool `json:"literal,omitempty"`
+
+	// Reaches are hosts that its program may reach besides those of the trust, as who has named
+	// the server says.
+	Reaches []string `json:"-"`
+
 	File       string `json:"-"` // where it is written, as shown to people
 	Line       int    `json:"-"` // 0 means not known
 	Repository bool   `json:"-"` // the file is the repository's: a person has to trust it

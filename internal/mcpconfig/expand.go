@@ -31,6 +31,9 @@ func variables(text string) iter.Seq[string] {
 func (s *Server) Expand(lookup func(name string) (value string, set bool)) (*Server, error) {
 	made := *s
 	made.Args, made.Env, made.Headers = slices.Clone(s.Args), maps.Clone(s.Env), maps.Clone(s.Headers)
+	if s.Literal {
+		return &made, nil
+	}
 	err := made.walk(func(text string) (string, error) {
 		var wrong error
 		text = foreign.ReplaceAllStringFunc(text, func(found string) string {

@@ -15,11 +15,27 @@ import (
 type Selection struct {
 	Names  []string  // of configured servers
 	Inline []*Server // written in the file itself
+
+	All bool      // the file says nothing: see [Selection.With]
+	Own []*Server // that the person whose session it is has brought; they come before the configured ones
+}
+
+// With returns the selection where a person has brought servers for a session.
+func (s *Selection) With(own []*Server) *Selection {
+	if len(own) == 0 {
+		return s
+	}
+	if s == nil {
+		s = &Selection{All: true}
+	}
+	made := *s
+	made.Own = own
+	return &made
 }
 
 // Has reports whether the selection has a server of the name.
 func (s *Selection) Has(name string) bool {
-	return s == nil || slices.Contains(s.Names, name) || slices.ContainsFunc(s.Inline, func(i *Server) bool { return i.Name == name })
+	return s == nil || s.All || slices.Contains(s.Names, name) || slices.ContainsFunc(s.Inline, func(i *Server) bool { return i.Name == name })
 }
 
 // Select reads the field of an agent file: a list of names and of {name: server}, an object

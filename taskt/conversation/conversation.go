@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/internal/mcpconfig"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/session/requests"
@@ -24,6 +25,9 @@ type Options struct {
 
 	// AskedBy is who begins it. Empty means that is not known.
 	AskedBy record.Person
+
+	// Servers are MCP servers that the person brings.
+	Servers []*mcpconfig.Server
 
 	ID      string         // of its first session; empty means a new one
 	Resumes *record.Record // a session to resume, which has ended; nil means it begins anew
@@ -113,7 +117,7 @@ func (c *Conversation) begin(prompt string) (*session.Session, error) {
 
 // open opens a session. c.mu is held.
 func (c *Conversation) open(prompt string) error {
-	as := taskt.Conversation{ID: c.opts.ID, Description: FirstWords(prompt), Model: c.model, AskedBy: c.opts.AskedBy, Lasting: true, Resumes: c.resumes}
+	as := taskt.Conversation{ID: c.opts.ID, Description: FirstWords(prompt), Model: c.model, AskedBy: c.opts.AskedBy, Lasting: true, Resumes: c.resumes, Servers: c.opts.Servers}
 	if c.resumes != nil {
 		as.ID, as.Description = "", c.resumes.Description
 	}
@@ -150,6 +154,7 @@ func (c *Conversation) end(status record.Status, why error) error {
 		<-c.root.Done()
 		err = nil
 	}
+	taskt.Leave(c.opts.Tasks, c.root.ID())
 	record := c.root.Record()
 	if c.agent == c.as && record.Agent != c.as.Name { // it had gone on as another agent
 		if def, err := Find(c.opts.Agents.Snapshot(), record.Agent); err == nil {

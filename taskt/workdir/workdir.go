@@ -21,6 +21,9 @@ type Dir struct {
 
 	Servers Servers // whose tools its sessions have besides; nil means none
 
+	// Own are MCP servers that the person whose session it is has brought, for all below it.
+	Own []*mcpconfig.Server
+
 	// In returns the same tools for work in a folder of it. nil means that can't be done.
 	In func(folder string) []tool.Tool
 
@@ -28,6 +31,9 @@ type Dir struct {
 	// none.
 	Folder string
 }
+
+// Ends reports whether the dir is there no longer than the session that it was made for.
+func (d *Dir) Ends() bool { return d != nil && (d.Worktree != nil || d.Folder != "") }
 
 // Servers are the MCP servers that there are for sessions in a dir. by is what an agent's
 // file says of them; nil says nothing.

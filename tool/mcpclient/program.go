@@ -46,7 +46,11 @@ func (c *connection) sandboxed() (*sandbox.Session, error) {
 func (c *connection) reach(_ context.Context, at, name string) error {
 	switch {
 	case name == "" && !reaches(c.said.Hosts, at):
-		return fmt.Errorf("the MCP server %s may not reach %s: 'worker mcp servers trust %s --host %s' allows it", c.server.Name, at, c.server.Name, at)
+		remedy := fmt.Sprintf("'worker mcp servers trust %s --host %s'", c.server.Name, at)
+		if c.server.Literal { // an editor has brought it
+			remedy = fmt.Sprintf("'worker acp --server-host %s=%s'", c.server.Name, at)
+		}
+		return fmt.Errorf("the MCP server %s may not reach %s: %s allows it", c.server.Name, at, remedy)
 	case name != "" && hostport.Internal(at) && !reaches(c.said.Hosts, at):
 		return fmt.Errorf("%s leads to %s, an address of this machine or its network", name, at)
 	}

@@ -97,13 +97,18 @@ func (s *Servers) Configured() ([]*mcpconfig.Server, error) {
 		found, err := s.read(f)
 		all, errs = append(all, found...), append(errs, err)
 	}
+	return withoutTwins(all), errors.Join(errs...)
+}
+
+// withoutTwins returns servers without those whose tools would have the names of an earlier one's.
+func withoutTwins(all []*mcpconfig.Server) []*mcpconfig.Server {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(all, func(server *mcpconfig.Server) bool {
 		part := Part(server.Name)
 		again := seen[part]
 		seen[part] = true
 		return again
-	}), errors.Join(errs...)
+	})
 }
 
 // read returns the servers of a file, which is read anew once it has changed.
@@ -131,6 +136,7 @@ func (s *Servers) Status(server *mcpconfig.Server) Status {
 	}
 	said, trusted := s.opts.Trust.Of(server)
 	st.Trusted = said
+	st.Trusted.Hosts = slices.Concat(said.Hosts, server.Reaches)
 	switch {
 	case server.Off:
 		st.State, st.Why = Off, "its file switches it off"
@@ -207,7 +213,10 @@ func (s *Servers) log(what string, server *mcpconfig.Server, err error) {
 // missing are the names that no server has, with what to do.
 func (s *Servers) Selected(by *mcpconfig.Selection) (all []Status, missing []string) {
 	configured, _ := s.Configured()
-	if by == nil {
+	if by != nil {
+		configured = withoutTwins(slices.Concat(by.Own, configured))
+	}
+	if by == nil || by.All {
 		for _, server := range configured {
 			all = append(all, s.Status(server))
 		}
@@ -231,7 +240,7 @@ func (s *Servers) Selected(by *mcpconfig.Selection) (all []Status, missing []str
 func (s *Servers) Lacking(by *mcpconfig.Selection) []string {
 	all, lacking := s.Selected(by)
 	for _, st := range all {
-		if by != nil && st.State != Ready {
+		if by != nil && st.State != Ready && (!by.All || slices.Contains(by.Own, st.Server)) {
 			lacking = append(lacking, fmt.Sprintf("the MCP server %s (%s) is %s: %s", st.Name, st.Source(), st.State, st.Why))
 		}
 	}

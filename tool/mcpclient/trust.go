@@ -69,7 +69,7 @@ func (t *Trust) Before(name string) bool {
 // Add trusts the present content of a server, and no other content of its name any more.
 func (t *Trust) Add(s *mcpconfig.Server, said Trusted) error {
 	for _, host := range said.Hosts {
-		if err := checkHost(host); err != nil {
+		if err := CheckHost(host); err != nil {
 			return err
 		}
 	}
@@ -101,8 +101,8 @@ func remove(all map[string]Trusted, name string) (known bool) {
 	return known
 }
 
-// checkHost returns what is wrong with a host that a server may reach.
-func checkHost(host string) error {
+// CheckHost returns what is wrong with a host that a server may reach.
+func CheckHost(host string) error {
 	name, _, _ := strings.Cut(strings.TrimPrefix(host, "*."), ":")
 	if name == "" || strings.ContainsAny(host, " /*@\t\n") && !strings.HasPrefix(host, "*.") || strings.Contains(host, "://") {
 		return fmt.Errorf("%q is no host: write NAME, NAME:PORT or *.DOMAIN", host)
