@@ -30,7 +30,7 @@ func TestServeProcess(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			p := newProcess(t, `{"toolCalls": [{"name": "shell_exec", "arguments": {"command": "exec 3>fifo; echo begun >&3; sleep 1000; echo late >&3"}}]}`, map[string]string{})
 			fifo := p.newPipe(t)
-			p.Args = append([]string{p.Path, "serve", "--listen", "127.0.0.1:0"}, p.Args[2:]...)
+			p.Args = append([]string{p.Path, "serve", "--listen", "127.0.0.1:0", "--drain", "1s"}, p.Args[2:]...)
 			p.Stderr = nil
 			stderr, err := p.StderrPipe()
 			if err != nil {
