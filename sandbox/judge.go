@@ -258,6 +258,52 @@ func (p *Profile) leadsToDenied(abs string) bool {
 	return false
 }
 
+// examples are paths that a rule names, and lets a tool at.
+type examples struct {
+	once  sync.Once
+	paths []string // sorted
+	names []string // the last elements of their patterns, which may be in any folder
+}
+
+// maxExamples bounds the rules of which an example is made.
+const maxExamples = 1000
+
+// mayCome reports whether something that is allowed could come into a folder, by a rule about a
+// path in it; where the folder is empty, also by one about a name in any folder.
+func (p *Profile) mayCome(tool, dir string, empty bool) bool {
+	allowed := func(path string) bool {
+		v := p.judge(path)
+		return tool == writeTool && v.write || tool == readTool && v.read
+	}
+	e := p.coming[tool]
+	e.once.Do(func() {
+		for _, layer := range p.Rules {
+			for _, r := range layer.Rules {
+				if !p.may(r.Action) || !about(r, tool) || len(e.names) >= maxExamples {
+					continue
+				}
+				path := anything.Replace(r.Pattern)
+				if !filepath.IsAbs(path) {
+					path = p.Workspace + "/" + path
+				}
+				e.names = append(e.names, filepath.Base(path))
+				if path = filepath.Clean(path); allowed(path) {
+					e.paths = append(e.paths, path)
+				}
+			}
+		}
+		slices.Sort(e.paths)
+		slices.Sort(e.names)
+		e.names = slices.Compact(e.names)
+	})
+	i, _ := slices.BinarySearch(e.paths, dir+"/")
+	return i < len(e.paths) && contains(dir, e.paths[i]) ||
+		empty && slices.ContainsFunc(e.names, func(name string) bool { return allowed(dir + "/" + name) })
+}
+
+// anything writes a name in the place of what stands for any.
+var anything = strings.NewReplacer("**", "n", "*", "n", "?", "n")
+
 // folding knows of folders whether they take names in any case.
 type folding struct {
 	mu    sync.Mutex

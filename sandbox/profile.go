@@ -59,6 +59,7 @@ type Profile struct {
 	around  []string // the others
 	bare    []string
 	folds   func(abs string) bool
+	coming  map[string]*examples // by tool
 	layers  *permission.Layers
 	as      string // the folder that rules take Workspace for; "": itself
 }
@@ -126,6 +127,7 @@ func NewProfile(in Input) *Profile {
 		Folders: slices.Clone(in.Folders), GitDirs: slices.Clone(in.GitDirs), GitOwn: slices.Clone(in.GitOwn), as: in.Workspace.As, Hidden: absolute(in.Workspace.Root, in.Hidden),
 		Protected: absolute(in.Workspace.Root, in.Protected), layers: withoutOwn(in.Layers),
 		Anywhere: slices.Clone(in.Anywhere), reasons: in.Reasons, bare: slices.Clone(in.Bare), folds: newFolding().folds,
+		coming: map[string]*examples{readTool: {}, writeTool: {}},
 	}
 	slices.Sort(p.Protected)
 	p.Protected = slices.Compact(p.Protected)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -112,6 +113,7 @@ func (s *scanner) folder(path string) (*folder, error) {
 	if s.budget -= f.names; s.budget < 0 {
 		return unseen(path), nil
 	}
+	p := s.profile
 	f.hidden = !f.self.read && !f.readAny
 	f.frozen = !f.self.write && !f.writes
 	f.clear = f.self.read && f.self.write && len(f.held) == 0 && len(f.linked) == 0
@@ -130,6 +132,9 @@ func (s *scanner) folder(path string) (*folder, error) {
 		f.clear = f.clear && sub.clear
 	}
 	f.subs = kept
+	empty := len(f.held)+len(f.linked)+f.files+len(f.subs) == 0
+	f.hidden = f.hidden && !p.mayCome(readTool, path, empty)
+	f.frozen = f.frozen && !(p.Writable && p.mayCome(writeTool, path, empty))
 	return f, nil
 }
 
@@ -328,9 +333,26 @@ func collect(trees []*folder, readOnly bool) (*findings, error) {
 	if n := len(x.hide) + len(x.freeze) + len(x.pin); n > maxMounts {
 		return nil, fmt.Errorf("the rules deny %d single files of the workspace, more than %d: deny their folders", n, maxMounts)
 	}
+	x.hide = outermost(x.hide)
 	// A folder before what is in it: mounted later, it would cover that.
 	for _, list := range []*[]string{&x.hide, &x.freeze, &x.pin} {
 		slices.Sort(*list)
 	}
 	return x, nil
+}
+
+// outermost returns the paths that are in none of the others.
+func outermost(paths []string) []string {
+	all := make(map[string]bool, len(paths))
+	for _, path := range paths {
+		all[path] = true
+	}
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(all)), func(path string) bool {
+		for up := filepath.Dir(path); up != filepath.Dir(up); up = filepath.Dir(up) {
+			if all[up] {
+				return true
+			}
+		}
+		return false
+	})
 }
