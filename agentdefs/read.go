@@ -46,10 +46,11 @@ type reader struct {
 // result is then of no use.
 func (r *reader) read(ctx context.Context, s *scan.Scan) *files {
 	type job struct {
-		source *scan.File
-		before *record
-		to     **record
-		again  time.Time
+		source  *scan.File
+		outside bool
+		before  *record
+		to      **record
+		again   time.Time
 	}
 	var jobs []job
 	out := &files{records: make(map[scan.Key]*record, s.Count()), ordered: make([][]*record, len(s.Listings))}
@@ -69,7 +70,7 @@ func (r *reader) read(ctx context.Context, s *scan.Scan) *files {
 				out.ordered[i][j] = before
 				continue
 			}
-			jobs = append(jobs, job{source: &sources[j], before: before, to: &out.ordered[i][j]})
+			jobs = append(jobs, job{source: &sources[j], outside: s.Listings[i].Outside, before: before, to: &out.ordered[i][j]})
 		}
 	}
 	next := make(chan *job)
@@ -77,7 +78,7 @@ func (r *reader) read(ctx context.Context, s *scan.Scan) *files {
 	for range min(runtime.GOMAXPROCS(0), len(jobs)) {
 		wg.Go(func() {
 			for j := range next {
-				*j.to, j.again = r.one(j.source, j.before)
+				*j.to, j.again = r.one(j.source, j.outside, j.before)
 			}
 		})
 	}
@@ -105,9 +106,9 @@ func (r *reader) read(ctx context.Context, s *scan.Scan) *files {
 	return out
 }
 
-// one reads the file at s; before is what was known of it. The record is nil if
+// one reads the file at s, which may be outside of the workspace; before is what was known of it. The record is nil if
 // there is nothing to say of the file yet, and again says when to look next.
-func (r *reader) one(s *scan.File, before *record) (out *record, again time.Time) {
+func (r *reader) one(s *scan.File, outside bool, before *record) (out *record, again time.Time) {
 	out = &record{real: s.Real}
 	err := s.Err
 	var got disk.Content
@@ -144,7 +145,9 @@ func (r *reader) one(s *scan.File, before *record) (out *record, again time.Time
 			}
 			return out, time.Time{}
 		}
-		out.latest = definition.Parse(s.Shown, got.Data, r.opts.files())
+		opts := r.opts.files()
+		opts.Outside = outside
+		out.latest = definition.Parse(s.Shown, got.Data, opts)
 	}
 	if r.known != nil && out.info != nil && looksCut(&out.latest, before) {
 		if age := at.Sub(out.info.ModTime()); age >= 0 && age < writingTime {

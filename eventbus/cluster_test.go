@@ -108,8 +108,8 @@ func plannedCluster(t *testing.T) *cluster {
 	return c
 }
 
-// freePorts returns loopback ports on which nothing listens. They are below those that the
-// system gives to whoever asks for any port, such as the other tests of this machine.
+// freePorts returns loopback ports on which nothing listens. They are below the range
+// from which the system takes a port for whoever asks for any.
 func freePorts(t *testing.T, n int) []int {
 	t.Helper()
 	var ports []int

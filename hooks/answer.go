@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/agentworker/worker/internal/hookconfig"
 	"github.com/agentworker/worker/internal/termtext"
 )
 
@@ -50,10 +51,13 @@ type nested struct {
 	} `json:"decision"`
 }
 
-// read makes an answer of what a hook has printed. An error says that it is none.
-func read(stdout []byte) (answer, error) {
-	text := bytes.TrimSpace(stdout)
-	if len(text) == 0 || text[0] != '{' { // a text is for people
+// read makes an answer of what a hook of an event has printed. An error says that it is none.
+func read(stdout []byte, e hookconfig.Event) (answer, error) {
+	text := bytes.TrimSpace(withoutProgress(stdout))
+	if len(text) == 0 || text[0] != '{' { // a text is for people, unless the event takes it
+		if e.TakesText() {
+			return answer{context: bounded(string(text))}, nil
+		}
 		return answer{}, nil
 	}
 	var in said
@@ -86,7 +90,8 @@ func read(stdout []byte) (answer, error) {
 	if bytes.Equal(bytes.TrimSpace(a.updated), []byte("null")) {
 		a.updated = nil
 	}
-	if in.Continue != nil && !*in.Continue {
+	stops := e == hookconfig.Stop || e == hookconfig.SubagentStop // whose deny has the agent go on
+	if in.Continue != nil && !*in.Continue && !stops {
 		words, reasons = append(words, "deny"), append(reasons, in.StopReason)
 	}
 	for _, r := range reasons {
@@ -95,6 +100,22 @@ func read(stdout []byte) (answer, error) {
 		}
 	}
 	return a, a.decide(words)
+}
+
+// withoutProgress leaves out the lines by which a hook tells people of its progress, as Copilot
+// has them: {"type": "progress", …}.
+func withoutProgress(stdout []byte) []byte {
+	if !bytes.Contains(stdout, []byte(`"progress"`)) {
+		return stdout
+	}
+	var kept [][]byte
+	for line := range bytes.Lines(stdout) {
+		var in struct{ Type string }
+		if json.Unmarshal(line, &in) != nil || in.Type != "progress" {
+			kept = append(kept, line)
+		}
+	}
+	return bytes.Join(kept, nil)
 }
 
 // decide takes the words of a decision: the strictest counts.

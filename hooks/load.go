@@ -69,8 +69,14 @@ func (r *Runner) load() error {
 	return nil
 }
 
-// All returns the hooks of the settings and files.
-func (r *Runner) All() []*hookconfig.Hook { return slices.Clone(r.current()) }
+// All returns the hooks of the settings and files, and those of agent files.
+func (r *Runner) All() []*hookconfig.Hook {
+	all := slices.Clone(r.current())
+	if r.opts.Agents != nil {
+		all = append(all, r.opts.Agents()...)
+	}
+	return all
+}
 
 // Problems returns what is wrong with files of hooks of the repository.
 func (r *Runner) Problems() (errs []error) {
@@ -117,7 +123,7 @@ func (r *Runner) Untrusted() string {
 // applies reports whether the rule in "if" may be about the call. One that can't be read
 // exactly is about all calls of its tool.
 func applies(h *hookconfig.Hook, c *Call) bool {
-	if h.If == "" {
+	if h.If == "" || !c.Event.OfTool() {
 		return true
 	}
 	name, rest, ok := strings.Cut(h.If, "(")

@@ -84,7 +84,7 @@ func (r *Runner) command(ctx context.Context, h *hookconfig.Hook, c *Call) (answ
 	case code == 0 && stdout.over:
 		return answer{}, fmt.Errorf("it has printed more than %d bytes", maxOutput)
 	case code == 0:
-		return read(stdout.kept.Bytes())
+		return read(stdout.kept.Bytes(), c.Event)
 	case code == 2:
 		why := bounded(stderr.String())
 		if why == "" {
@@ -101,7 +101,7 @@ func (r *Runner) command(ctx context.Context, h *hookconfig.Hook, c *Call) (answ
 // environ is the environment of a command: without what looks like a credential.
 func (r *Runner) environ(h *hookconfig.Hook, c *Call, dir string) []string {
 	env := sandbox.Environ(r.opts.Env, sandbox.EnvRules{}, dir)
-	env = append(env, "CLAUDE_PROJECT_DIR="+r.opts.Root, "GITHUB_WORKSPACE="+r.opts.Root, "AGENTWORKER_HOOK_EVENT="+string(h.Event))
+	env = append(env, "CLAUDE_PROJECT_DIR="+r.opts.Root, "GITHUB_WORKSPACE="+r.opts.Root, "AGENTWORKER_HOOK_EVENT="+string(c.Event))
 	if c.Traceparent != "" {
 		env = append(env, "TRACEPARENT="+c.Traceparent)
 	}
@@ -169,5 +169,5 @@ func (r *Runner) post(ctx context.Context, h *hookconfig.Hook, c *Call) (answer,
 	case resp.StatusCode/100 != 2:
 		return answer{}, fmt.Errorf("it has answered %s", resp.Status)
 	}
-	return read(body)
+	return read(body, c.Event)
 }

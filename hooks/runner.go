@@ -20,6 +20,7 @@ type Options struct {
 	Root   string             // the workspace
 	Own    []*hookconfig.Hook // of the settings
 	Files  []hookconfig.File
+	Agents func() []*hookconfig.Hook // of the agent files; nil means none. They run as [Call.Hooks]
 	Trust  *Trust
 	Always bool // hooks of the repository run without anybody's trust
 	Shell  string
@@ -57,13 +58,18 @@ func New(opts Options) (*Runner, error) {
 	return r, r.load()
 }
 
-// Close ends the hooks that nobody waits for.
+// lastTime is for how long [Runner.Close] waits for the hooks that nobody else waits for.
+const lastTime = 2 * time.Second
+
+// Close ends the hooks that nobody waits for, after a while.
 func (r *Runner) Close() {
 	if r == nil {
 		return
 	}
-	r.cancel()
+	late := time.AfterFunc(lastTime, r.cancel)
 	r.async.Wait()
+	late.Stop()
+	r.cancel()
 }
 
 // Outcome is what the hooks of an event say together.
@@ -90,12 +96,28 @@ func (r *Runner) Has(c *Call) bool {
 
 // matching returns the hooks that a call is for. Some of them may not run.
 func (r *Runner) matching(c *Call) (found []*hookconfig.Hook) {
-	for _, h := range r.current() {
-		if h.Event == c.Event && h.Matches(toolcatalog.HookNames(c.Tool, h.Dialect == hookconfig.Copilot)...) && applies(h, c) && r.State(h) != NotTrusted {
-			found = append(found, h)
+	for _, all := range [][]*hookconfig.Hook{r.current(), c.Hooks} {
+		for _, h := range all {
+			words := c.subjects(h.Dialect)
+			if about(h, c) && (words == nil || h.Matches(words...)) && applies(h, c) && r.State(h) != NotTrusted {
+				found = append(found, h)
+			}
 		}
 	}
 	return found
+}
+
+// about reports whether a hook is for the event of a call. Stop in the file of an agent is of
+// any session of it.
+func about(h *hookconfig.Hook, c *Call) bool {
+	return h.Event == c.Event || h.Agent && h.Event == hookconfig.Stop && c.Event == hookconfig.SubagentStop
+}
+
+// Go is Run for an event whose hooks nobody waits for. They end with [Runner.Close].
+func (r *Runner) Go(c Call) {
+	if r.Has(&c) {
+		r.async.Go(func() { r.Run(r.ctx, c) })
+	}
 }
 
 // Run runs the hooks of a call side by side, and returns what they say together. If hooks
@@ -150,10 +172,14 @@ func (r *Runner) round(ctx context.Context, c *Call) (out Outcome) {
 
 // afterFailure is the answer of a hook that has given none.
 func (r *Runner) afterFailure(h *hookconfig.Hook, err error) answer {
-	if !h.Event.Guards() || h.OnFailure == "continue" {
+	if !h.Event.Refuses() || h.OnFailure == "continue" || !h.Event.Guards() && h.OnFailure != "block" {
 		return answer{}
 	}
-	return answer{deny: true, reason: "it has failed, and without its answer the call is not made: " + termtext.OneLine(err.Error(), 1000)}
+	what := "the call is not made"
+	if !h.Event.OfTool() {
+		what = "nothing is done"
+	}
+	return answer{deny: true, reason: "it has failed, and without its answer " + what + ": " + termtext.OneLine(err.Error(), 1000)}
 }
 
 // failed logs a failure, once for each hook and text.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/internal/hookconfig"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
@@ -125,6 +126,7 @@ type successor struct {
 	accept    func(answer string) (string, error)
 	checks    []Check
 	rules     *permission.Ruleset
+	hooks     []*hookconfig.Hook
 	tools     *gate.ToolSet
 	maxSteps  int
 	timeLimit time.Duration

@@ -14,6 +14,7 @@ import (
 	"github.com/agentworker/worker/session/log"
 	"github.com/agentworker/worker/session/models"
 	"github.com/agentworker/worker/session/record"
+	"github.com/agentworker/worker/session/toolcall"
 )
 
 // A conversation is compacted when it comes near the end of its model's context window. From
@@ -86,6 +87,15 @@ func (t *turn) compact(ctx context.Context, atOnce bool) (bool, error) {
 	kept, older := s.talk.KeepLast(min(share(keptShare), before/2))
 	if !slices.ContainsFunc(older, func(m model.Message) bool { return m.Role == model.Assistant }) {
 		return conversation.Bytes(s.talk.Messages) < before, nil // the results of the last step are cut, or the task takes the room
+	}
+	if !t.uncompacted {
+		if err := toolcall.HooksOf(s.calls).Compact(ctx); err != nil {
+			t.uncompacted = true
+			s.log.Warn(fmt.Sprintf("the conversation is not compacted in this turn: %v", err))
+		}
+	}
+	if t.uncompacted || ctx.Err() != nil {
+		return false, context.Cause(ctx)
 	}
 	task := termtext.CutBytes(s.talk.Task().Text, 4*conversation.MaxText)
 	summary, usage, err := s.consult(ctx, s.compaction, fmt.Sprintf(summarise, task, conversation.Render(older, share(askedShare))))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/agentworker/worker/session/audit"
 	"github.com/agentworker/worker/session/record"
+	"github.com/agentworker/worker/session/toolcall"
 )
 
 // End publishes how the session ended, and returns when all of its events are stored; nothing is
@@ -25,6 +26,7 @@ func (s *Session) End(status record.Status, why error) error {
 	if err := s.log.BeginEnd(); err != nil {
 		return err
 	}
+	toolcall.HooksOf(s.calls).End(string(status))
 	defer func() {
 		s.p.forget(s.id)
 		s.life.End(record.ErrEnded)

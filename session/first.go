@@ -14,6 +14,7 @@ import (
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session/log"
 	"github.com/agentworker/worker/session/record"
+	"github.com/agentworker/worker/session/toolcall"
 )
 
 // route has the session's router pick its model, before its first model call.
@@ -77,6 +78,18 @@ func (t *turn) openResident() (string, error) {
 		return "", fmt.Errorf("the resident file %s is longer than what read_file shows at once: name a smaller one, or leave it out and name the file in the prompt", name)
 	}
 	return fmt.Sprintf(residentText, name, res.Text), nil
+}
+
+// hooked has the hooks judge the prompt of the turn, and returns what they add to it. The error
+// says which hook denies it.
+func (t *turn) hooked() (added string, err error) {
+	hooks := toolcall.HooksOf(t.s.calls)
+	if !t.s.first.told {
+		t.s.first.told = true
+		added = hooks.Start(t.context(), t.prompt, t.s.agent.model.Name())
+	}
+	more, err := hooks.Prompt(t.context(), t.prompt)
+	return added + more, err
 }
 
 // warnOfHolders warns of other sessions that run with the same resident file. If two begin at

@@ -78,7 +78,7 @@ func (t *turn) step(step int, a *answer) (text string, over bool, err error) {
 	}
 	messages, ctx, end := t.s.inbox.BeginStep(t.context(), a.final)
 	defer end()
-	t.read(messages)
+	t.read(t.judged(ctx, messages))
 	err = t.askModel(ctx, a)
 	if text := a.text.String(); text != "" {
 		t.partial = text
@@ -147,6 +147,11 @@ func (t *turn) conclude(ctx context.Context, a *answer) (text string, over bool,
 	if more, err := t.check(ctx, text, a.final); more || err != nil {
 		return "", err != nil, err
 	}
+	if goOn := toolcall.HooksOf(s.calls).Stop(ctx, text, t.goesOn); goOn != "" && !a.final && ctx.Err() == nil {
+		t.goesOn = true
+		t.tell(goOn)
+		return "", false, t.context().Err()
+	}
 	s.log.Status(event.StatusIdle)
 	s.log.Publish(event.TurnComplete{Message: event.TurnMessage{ID: a.id, Text: text}})
 	return text, true, s.log.Err()
@@ -194,7 +199,7 @@ func (t *turn) succeed(step int) {
 		return
 	}
 	s.calls.Rules.SetOwn(next.rules)
-	s.calls.Tools = next.tools
+	s.calls.Tools, s.calls.AgentHooks = next.tools, next.hooks
 	s.talk.ChangeModel(newModel)
 	if !next.wholeTime {
 		s.life.Restart(next.timeLimit)

@@ -69,6 +69,9 @@ func (m *Manager) Open(ctx context.Context, spec Spec) (*Session, error) {
 	if err := s.log.Err(); err != nil {
 		return nil, errors.Join(err, s.End(record.Failed, err))
 	}
+	if s.caller {
+		toolcall.HooksOf(s.calls).StartCaller()
+	}
 	return s, nil
 }
 
@@ -165,6 +168,10 @@ func (m *Manager) newSession(ctx context.Context, spec *Spec) (*Session, error) 
 	s.calls = toolcall.New(&p.calls, s.log, s.life, spec.Approver)
 	s.calls.Tools, s.calls.Paths = tools.Only(s.allowed), paths
 	s.calls.Rules.Set(spec.rulesets())
+	s.calls.AgentHooks = spec.Hooks
+	if above := spec.Parent; above != nil {
+		s.calls.HooksAbove = append(slices.Clip(above.calls.HooksAbove), above.calls.AgentHooks...)
+	}
 	s.commands = p.commands.Open(commander{s}, commandsPerTakeover*record.Takeovers)
 	s.calls.Background = s.commands
 	s.usage = usage{budget: budget, totals: &p.totals, log: s.log, life: s.life, ask: s.calls.AskBudget}
@@ -248,6 +255,7 @@ func (m *Manager) StandIn(r *record.Record, spec Spec) *Session {
 	s.calls = toolcall.New(&m.p.calls, s.log, life, nil)
 	s.calls.Paths = m.p.paths
 	s.calls.Rules.Set(spec.Within, 0)
+	s.calls.HooksAbove = spec.Hooks
 	s.usage.budget = spec.Budget
 	return s
 }

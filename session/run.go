@@ -48,8 +48,12 @@ func (t *turn) open() error {
 	if err != nil {
 		return err
 	}
+	added, err := t.hooked()
+	if err != nil {
+		return err
+	}
 	s.talk.BeginTask()
-	t.read([]inbox.Message{{ID: cmp.Or(s.first.id, record.NewID("msg")), Text: resident + s.usage.prompt(t.prompt)}})
+	t.read([]inbox.Message{{ID: cmp.Or(s.first.id, record.NewID("msg")), Text: resident + s.usage.prompt(t.prompt) + added}})
 	s.first.id = ""
 	t.announce()
 	return nil

@@ -217,6 +217,7 @@ type firstPrompt struct {
 	id     string // of the prompt; empty means a new one
 	router Router // picks the model; nil means the session has one
 	opened bool   // the resident file was looked at
+	told   bool   // the hooks know that the session has begun
 }
 
 // before is what was done of a session before this process claimed it.

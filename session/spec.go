@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/internal/hookconfig"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session/gate"
@@ -82,6 +83,10 @@ type Spec struct {
 	// rulesets that hold for the session.
 	Rules  *permission.Ruleset
 	Within []*permission.Ruleset
+
+	// Hooks are the hooks of the agent's file. Those around calls of tools hold for the
+	// session's descendants, too.
+	Hooks []*hookconfig.Hook
 
 	Approver gate.Approver // nil means the manager's
 

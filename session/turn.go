@@ -3,6 +3,7 @@ package session
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/agentworker/worker/session/lifetime"
 	"github.com/agentworker/worker/session/log"
 	"github.com/agentworker/worker/session/record"
+	"github.com/agentworker/worker/session/toolcall"
 )
 
 // turn is one turn of a session, from [Session.newTurn] to the end of run or release. One
@@ -35,6 +37,8 @@ type turn struct {
 	repairs     int              // answers whose checks failed
 	earlier     []string         // answers that a message came after
 	reminded    bool             // that an answer has to have text
+	goesOn      bool             // a hook has wanted the agent to go on after an answer
+	uncompacted bool             // a hook has kept the conversation from being compacted
 	partial     string           // the model's last text
 	stop        model.StopReason // of its last answer
 	final       bool             // which was the one for which its steps were used up
@@ -110,6 +114,27 @@ func (t *turn) read(messages []inbox.Message) {
 		s.talk.Tell(m.Text, m.Images...)
 		s.logMessage(m)
 	}
+}
+
+// withheld is what the model reads instead of a message that a hook denies.
+const withheld = "A person has sent you a message here. A hook withholds it from you: go on with your task."
+
+// judged has the hooks judge messages, as far as a person has written them to a session without a
+// parent. What hooks add is added, and a message that one denies is withheld.
+func (t *turn) judged(ctx context.Context, messages []inbox.Message) []inbox.Message {
+	for i, m := range messages {
+		if m.By == "" {
+			continue
+		}
+		added, err := toolcall.HooksOf(t.s.calls).Prompt(ctx, m.Text)
+		if err != nil {
+			t.s.log.Warn(fmt.Sprintf("a message to the session is not read: %v", err))
+			messages[i].Text, messages[i].Images = withheld, nil
+			continue
+		}
+		messages[i].Text += added
+	}
+	return messages
 }
 
 // logMessage appends a message of the inbox to the log.

@@ -201,6 +201,9 @@ func (n *claiming) standIn(ctx context.Context, path event.Path) (*session.Sessi
 			return nil, err
 		}
 		spec.Within = append(spec.Within, rules)
+		if def, ok := s.agents.Snapshot().Agent(at[i].AgentType); ok {
+			spec.Hooks = append(spec.Hooks, def.Hooks...)
+		}
 		if n.live[at[i].SessionID] == nil {
 			if spec.Budget, err = n.meter(ctx, at, spec.Budget); err != nil {
 				return nil, err

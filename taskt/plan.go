@@ -117,6 +117,7 @@ func (p *planner) newSpec(def *agentdefs.Definition, at Setting, depth int) (ses
 		Accept:     accept,
 		Checks:     checksOf(def.Checks),
 		Rules:      rules,
+		Hooks:      def.Hooks,
 		MaxSteps:   def.MaxSteps,
 		TimeLimit:  def.Timeout,
 		Stall:      cmp.Or(def.Stall, p.limits.Stall),

@@ -77,7 +77,7 @@ var mayImport = map[string][]string{
 	"tool/commands":         {"permission", "permission/shell", "sandbox", "tool", "tool/internal/headtail"},                  // that go on in the background
 	"tool/internal/control": {"internal/worktree"},                                                                            // what steers agents and git, apart from the tools
 	"tool":                  {"permission", "permission/shell", "sandbox", "internal/worktree", "tool/internal/control"},
-	"session":               {"hooks", "session/audit", "session/conversation", "session/gate", "session/inbox", "session/journal", "session/lease", "session/lifetime", "session/masking", "session/models", "session/notes", "session/requests", "session/store", "session/toolcall", "eventbus", "eventbus/event", "permission", "permission/shell", "policy", "model", "tool", "tool/commands"},
+	"session":               {"hooks", "internal/hookconfig", "session/audit", "session/conversation", "session/gate", "session/inbox", "session/journal", "session/lease", "session/lifetime", "session/masking", "session/models", "session/notes", "session/requests", "session/store", "session/toolcall", "eventbus", "eventbus/event", "permission", "permission/shell", "policy", "model", "tool", "tool/commands"},
 	"taskt":                 {"agentdefs", "agentdefs/instructions", "agentdefs/skills", "session", "session/gate", "session/masking", "session/store", "eventbus", "eventbus/event", "model", "tool", "permission", "taskt/budget", "taskt/control", "taskt/input", "taskt/memory", "taskt/offer", "taskt/planexit", "taskt/report", "taskt/skilltool", "taskt/slots", "taskt/workdir", "internal/spendlimit", "internal/mcpconfig"},
 	"frontdoor":             {"taskt", "taskt/control", "taskt/input", "taskt/offer", "taskt/slots", "taskt/upkeep", "session", "session/live", "session/store", "eventbus", "eventbus/event", "frontdoor/mcpserver/internal/exttask", "frontdoor/mcpserver/internal/mcphttp", "frontdoor/mcpserver/internal/transport"},
 
@@ -149,7 +149,7 @@ var mayImport = map[string][]string{
 	"agentdefs/internal/dialect":       {"agentdefs/internal/spelling"},
 	"agentdefs/internal/agentfile":     {"agentdefs/internal/diag", "agentdefs/internal/dialect", "agentdefs/internal/spelling"},
 	"agentdefs/internal/access":        {"agentdefs/internal/agentfile", "agentdefs/internal/diag", "agentdefs/internal/dialect", "agentdefs/internal/spelling", "permission", "permission/glob"},
-	"agentdefs/internal/definition":    {"agentdefs/internal/access", "agentdefs/internal/agentfile", "agentdefs/internal/diag", "agentdefs/internal/dialect", "agentdefs/internal/spelling", "internal/mcpconfig", "internal/spendlimit", "permission", "permission/glob"},
+	"agentdefs/internal/definition":    {"agentdefs/internal/access", "agentdefs/internal/agentfile", "agentdefs/internal/diag", "agentdefs/internal/dialect", "agentdefs/internal/spelling", "internal/hookconfig", "internal/mcpconfig", "internal/spendlimit", "permission", "permission/glob"},
 	"agentdefs/internal/scan":          {"agentdefs/internal/diag", "agentdefs/internal/dialect"},
 	"agentdefs/internal/watch":         {"agentdefs/internal/diag", "agentdefs/internal/scan"},
 

@@ -18,24 +18,6 @@ import (
 	"github.com/agentworker/worker/internal/boundedfile"
 )
 
-// Event is when a hook runs, in Claude Code's words.
-type Event string
-
-// The events.
-const (
-	PreToolUse         Event = "PreToolUse"
-	PostToolUse        Event = "PostToolUse"
-	PostToolUseFailure Event = "PostToolUseFailure"
-	PermissionRequest  Event = "PermissionRequest"
-)
-
-// Events are all events, in the order in which they come.
-var Events = []Event{PreToolUse, PermissionRequest, PostToolUse, PostToolUseFailure}
-
-// Guards reports whether a hook of the event can keep a call from being made: without an
-// answer of it, the call is not.
-func (e Event) Guards() bool { return e == PreToolUse || e == PermissionRequest }
-
 // Dialect is whose payload and whose answers a hook speaks.
 type Dialect string
 
@@ -74,6 +56,7 @@ type Hook struct {
 	Async     bool          `json:"async,omitempty"`     // nobody waits for it
 	Wrong     string        `json:"wrong,omitempty"`     // why it can't run here; empty means it can
 
+	Agent      bool   `json:"-"` // an agent file has it: it is for the agent's sessions, and Stop is of any of them
 	File       string `json:"-"` // where it is written, as shown to people
 	Line       int    `json:"-"` // 0 means not known
 	Repository bool   `json:"-"` // the file is the repository's: a person has to trust it
@@ -120,9 +103,10 @@ func (h *Hook) hash(scripts []string) string {
 // rooted are the ways in which commands name the folder of the workspace.
 var rooted = regexp.MustCompile(`\$\{?(?:CLAUDE_PROJECT_DIR|GITHUB_WORKSPACE|PWD)(?::-[^}]*)?\}?|\$\(git rev-parse --show-toplevel\)`)
 
-// Scripts returns the files below root that the command names, sorted.
+// Scripts returns the files below root that the command names, sorted. It leaves out files that
+// the command only writes to, such as a log.
 func (h *Hook) Scripts(root string) []string {
-	line := rooted.ReplaceAllString(strings.Join(append([]string{h.Command}, h.Args...), "\x00"), strings.ReplaceAll(root, "$", "$$"))
+	line := rooted.ReplaceAllString(strings.Join(append([]string{h.unwritten()}, h.Args...), "\x00"), strings.ReplaceAll(root, "$", "$$"))
 	line = strings.NewReplacer(`"`, "", `'`, "").Replace(line) // "$DIR"/x is one word
 	var found []string
 	for word := range strings.FieldsFuncSeq(line, func(r rune) bool { return strings.ContainsRune(" \t\n;|&()<>=\x00`", r) }) {

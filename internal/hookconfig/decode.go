@@ -1,65 +1,74 @@
 package hookconfig
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"net/url"
-	"slices"
-	"strings"
 	"time"
 )
 
 // maxHooks bounds the hooks of a file.
 const maxHooks = 200
 
-// eventOf returns the event of a key, and whose dialect it is.
-func eventOf(key string) (Event, Dialect, bool) {
-	for _, e := range Events {
-		switch key {
-		case string(e):
-			return e, Claude, true
-		case strings.ToLower(string(e[:1])) + string(e[1:]):
-			return e, Copilot, true
-		}
-	}
-	return "", "", false
-}
-
 // Parse reads the value of "hooks": an object of events, each with a list of matchers with
 // hooks, or of hooks. Events that do not happen here are left out.
 func Parse(raw json.RawMessage) ([]*Hook, error) {
-	var events map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &events); err != nil {
-		return nil, errors.New("hooks: write an object with a list for each event")
+	if bytes.Equal(bytes.TrimSpace(raw), []byte("null")) {
+		return nil, nil
 	}
-	var hooks []*Hook
-	for _, key := range slices.Sorted(maps.Keys(events)) {
-		event, dialect, known := eventOf(key)
-		if !known {
-			continue
+	var all list
+	in := json.NewDecoder(bytes.NewReader(raw))
+	if open, err := in.Token(); err != nil || open != json.Delim('{') {
+		return nil, errShape
+	}
+	for in.More() { // in the order of the file, as lines are
+		key, err := in.Token()
+		if err != nil {
+			return nil, errShape
 		}
-		var groups []json.RawMessage
-		if err := json.Unmarshal(events[key], &groups); err != nil {
-			return nil, fmt.Errorf("hooks.%s: write a list", key)
+		var groups json.RawMessage
+		if err := in.Decode(&groups); err != nil {
+			return nil, errShape
 		}
-		for i, group := range groups {
-			made, err := parseGroup(group)
-			if err != nil {
-				return nil, fmt.Errorf("hooks.%s[%d]: %w", key, i, err)
-			}
-			for _, h := range made {
-				h.Event, h.Dialect = event, dialect
-				h.compile()
-			}
-			if hooks = append(hooks, made...); len(hooks) > maxHooks {
-				return nil, fmt.Errorf("there are more than %d hooks", maxHooks)
-			}
+		if err := all.add(fmt.Sprint(key), groups); err != nil {
+			return nil, err
 		}
 	}
-	return hooks, nil
+	return all, nil
+}
+
+var errShape = errors.New("hooks: write an object with a list for each event")
+
+// list is the hooks of a file.
+type list []*Hook
+
+// add adds the hooks of an event.
+func (l *list) add(key string, raw json.RawMessage) error {
+	event, dialect, known := eventOf(key)
+	if !known {
+		return nil
+	}
+	var groups []json.RawMessage
+	if err := json.Unmarshal(raw, &groups); err != nil {
+		return fmt.Errorf("hooks.%s: write a list", key)
+	}
+	for i, group := range groups {
+		made, err := parseGroup(group)
+		if err != nil {
+			return fmt.Errorf("hooks.%s[%d]: %w", key, i, err)
+		}
+		for _, h := range made {
+			h.Event, h.Dialect = event, dialect
+			h.compile()
+		}
+		if *l = append(*l, made...); len(*l) > maxHooks {
+			return fmt.Errorf("there are more than %d hooks", maxHooks)
+		}
+	}
+	return nil
 }
 
 // handler is a hook as files have it, in all dialects.

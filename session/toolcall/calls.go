@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/hooks"
+	"github.com/agentworker/worker/internal/hookconfig"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session/audit"
@@ -42,13 +43,16 @@ type Process struct {
 	Counted func()                                   // called for each call
 }
 
-// Calls are the tool calls of a session. Tools changes between two steps only; all else is
+// Calls are the tool calls of a session. Tools and AgentHooks change between two steps only; all else is
 // safe for concurrent use.
 type Calls struct {
 	Tools *gate.ToolSet
 	Rules gate.Rules
 	Paths permission.Workspace // what paths of the tools are relative to
 	Audit Audit
+
+	AgentHooks []*hookconfig.Hook // of the agent's file
+	HooksAbove []*hookconfig.Hook // of the files of the agents above, for calls of tools
 
 	Background tool.Background // keeps commands that go on; nil means none can
 

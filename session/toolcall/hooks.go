@@ -3,6 +3,7 @@ package toolcall
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/agentworker/worker/hooks"
@@ -15,14 +16,9 @@ type hooked struct{ *Calls }
 
 // hookCall returns what hooks learn about a call.
 func (s hooked) hookCall(e hookconfig.Event, c *Call) hooks.Call {
-	r := s.log.Record()
-	h := hooks.Call{
-		Event: e, SessionID: s.log.Path[0].SessionID, Cwd: s.Paths.Root, Traceparent: r.Traceparent,
-		Tool: c.Name, ID: c.ID, Input: json.RawMessage(c.Arguments),
-	}
-	if len(s.log.Path) > 1 {
-		h.AgentID, h.AgentType = s.log.ID, r.Agent
-	}
+	h := HooksOf(s.Calls).call(e)
+	h.Hooks = append(slices.Clip(s.HooksAbove), s.AgentHooks...)
+	h.Tool, h.ID, h.Input = c.Name, c.ID, json.RawMessage(c.Arguments)
 	return h
 }
 

@@ -50,6 +50,7 @@ func (s *Calls) ask(ctx context.Context, a *approval.Approval, allowed func() bo
 	if err := s.log.Flush(ctx); err != nil && ctx.Err() == nil { // nobody is shown what may be forgotten
 		return nil, err
 	}
+	HooksOf(s).Asked(asked(a))
 	by := s.approver
 	if a.SecondPerson != nil || a.Ask != nil && !gate.Asks(by) { // whoever sits here has asked for the work, or nobody does
 		by = nil

@@ -14,6 +14,7 @@ import (
 	"github.com/agentworker/worker/agentdefs/internal/access"
 	"github.com/agentworker/worker/agentdefs/internal/agentfile"
 	"github.com/agentworker/worker/agentdefs/internal/diag"
+	"github.com/agentworker/worker/internal/hookconfig"
 	"github.com/agentworker/worker/internal/mcpconfig"
 	"github.com/agentworker/worker/internal/spendlimit"
 	"github.com/agentworker/worker/permission"
@@ -54,6 +55,10 @@ type Definition struct {
 	// Servers are the MCP servers whose tools a run has. If it is nil, a run has the tools of all
 	// configured servers.
 	Servers *mcpconfig.Selection
+
+	// Hooks are the hooks around what a run does. Those of the repository run once a person trusts
+	// them.
+	Hooks []*hookconfig.Hook
 
 	MaxSteps  int      // 1 to MaxMaxSteps
 	Model     string   // as the file names it; empty means the caller's model
@@ -354,6 +359,9 @@ var fields = []*field{
 		about: "The MCP servers whose tools the agent has: names of configured ones, or servers as .mcp.json has them.",
 		value: serversSchema,
 		set:   func(p *parser, d *Definition, e agentfile.Entry) { p.servers(d, e) }},
+	{Field: agentfile.Field{ID: "hooks", Spellings: []string{"hooks"}},
+		about: "Hooks around what the agent does, as Claude Code has them. docs/guide/hooks.md", value: mappingSchema,
+		set: func(p *parser, d *Definition, e agentfile.Entry) { p.hooks(d, e) }},
 	// Kiro's allowedTools, beside its tools.
 	{Field: agentfile.Field{ID: access.PreapprovedID, Restricts: true},
 		set: func(p *parser, _ *Definition, e agentfile.Entry) { p.access.Preapproved = &e }},
@@ -364,7 +372,7 @@ var fields = []*field{
 		}},
 	// Fields of other tools, without a meaning here.
 	{Field: agentfile.Field{ID: "known", Each: true, Spellings: []string{
-		"hooks", "initialPrompt",
+		"initialPrompt",
 		"variant", "options", "target", "user-invocable", "handoffs", "argument-hint", "kind", "display_name",
 		"nickname_candidates", "approval_policy", "toolsSettings", "runConfig",
 	}}},
@@ -375,20 +383,3 @@ var otherMemories = []string{"user", "project", "local"}
 
 // promptID names the field whose text is the prompt of a file without a body.
 const promptID = "prompt"
-
-// OtherField is a field of a file that has no meaning here, as written.
-type OtherField struct {
-	Name         string
-	Line, Column int // of the name, 1-based
-
-	node *yaml.Node // nil means its value could not be read
-}
-
-// Decode stores the field's value in v, as package yaml decodes it. A value
-// that could not be read does not change v.
-func (f OtherField) Decode(v any) error {
-	if f.node == nil {
-		return nil
-	}
-	return f.node.Decode(v)
-}

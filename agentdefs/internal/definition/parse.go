@@ -13,7 +13,7 @@ import (
 func newParser(file string, opts Options) *parser {
 	of, _ := dialect.Of(file)
 	r := &agentfile.Reader{Reporter: &diag.Reporter{File: file}, Dialect: of, Fields: vocabulary}
-	return &parser{Reader: &access.Reader{Reader: r, Home: opts.Home, Nesting: opts.Nesting}, knownModel: opts.KnownModel, knownSkill: opts.KnownSkill, maxSteps: cmp.Or(opts.MaxSteps, of.Steps, DefaultMaxSteps)}
+	return &parser{Reader: &access.Reader{Reader: r, Home: opts.Home, Nesting: opts.Nesting}, knownModel: opts.KnownModel, knownSkill: opts.KnownSkill, outside: opts.Outside, maxSteps: cmp.Or(opts.MaxSteps, of.Steps, DefaultMaxSteps)}
 }
 
 // Parse reads one agent file. It is pure: no input panics, blocks or takes

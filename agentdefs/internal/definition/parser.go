@@ -10,7 +10,8 @@ type parser struct {
 	*access.Reader
 	knownModel func(name string) bool
 	knownSkill func(name string) bool
-	maxSteps   int // of an agent whose file does not say
+	maxSteps   int  // of an agent whose file does not say
+	outside    bool // as in [Options]
 
 	name, description agentfile.Entry
 	access            access.Fields
@@ -25,4 +26,5 @@ type Options struct {
 	MaxSteps   int                    // of an agent whose file does not say; 0 means by its dialect
 	KnownSkill func(name string) bool // whether there is a skill of this name; nil means any
 	KnownModel func(name string) bool // whether a file may name this model or alias; nil means any
+	Outside    bool                   // the file is the user's: what it runs needs nobody's trust
 }

@@ -1,9 +1,6 @@
 package definition
 
 import (
-	"path"
-	"strings"
-
 	"github.com/agentworker/worker/agentdefs/internal/agentfile"
 	"github.com/agentworker/worker/agentdefs/internal/diag"
 	"github.com/agentworker/worker/internal/mcpconfig"
@@ -21,7 +18,7 @@ func (p *parser) servers(d *Definition, e agentfile.Entry) {
 		p.Report(diag.FieldType, e.Line, e.Column, "write names of configured servers, or servers as .mcp.json has them", "%s: %v; such a server is left out", e.Key, err)
 	}
 	for _, s := range selected.Inline {
-		s.File, s.Repository = p.File, !path.IsAbs(p.File) && !strings.HasPrefix(p.File, "~")
+		s.File, s.Repository = p.File, !p.outside
 	}
 	d.Servers = selected
 }

@@ -28,24 +28,25 @@ func (p *parser) keep(d *Definition, e agentfile.Entry) {
 // would take something away, where nothing here does what they say.
 var restricting = regexp.MustCompile(`allow|den(?:y|ied)|block|forbid|restrict|sandbox|approv|confirm|isolat|exclu|limit|budget|timeout|maxtime|maxcost|guard|network|readonly|toolssettings|runconfig`)
 
-// blockingHooks are the events of hooks that can keep a call from happening, or
-// a run from ending; the hooks of others only look on.
-var blockingHooks = regexp.MustCompile(`(?i)^(?:pre|before|permission|userprompt|stop|subagentstop)`)
-
 // restrictsElsewhere reports whether a field that has no meaning here would take
 // something away where it has one.
 func restrictsElsewhere(e agentfile.Entry) bool {
-	c := spelling.Canonical(e.Key)
-	if c != "hooks" {
-		return restricting.MatchString(c)
+	return restricting.MatchString(spelling.Canonical(e.Key))
+}
+
+// OtherField is a field of a file that has no meaning here, as written.
+type OtherField struct {
+	Name         string
+	Line, Column int // of the name, 1-based
+
+	node *yaml.Node // nil means its value could not be read
+}
+
+// Decode stores the field's value in v, as package yaml decodes it. A value
+// that could not be read does not change v.
+func (f OtherField) Decode(v any) error {
+	if f.node == nil {
+		return nil
 	}
-	if e.Node == nil || e.Node.Kind != yaml.MappingNode {
-		return e.Node == nil || !agentfile.IsNull(e.Node)
-	}
-	for i := 0; i+1 < len(e.Node.Content); i += 2 {
-		if blockingHooks.MatchString(e.Node.Content[i].Value) {
-			return true
-		}
-	}
-	return false
+	return f.node.Decode(v)
 }

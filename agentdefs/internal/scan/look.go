@@ -38,6 +38,12 @@ func Look(d *disk.Disk, root string, opts Options, enter EnterFunc, before *Scan
 	for _, dir := range opts.Dirs {
 		s.further(dir, false)
 	}
+	for i, l := range s.Listings {
+		if l.dir != "" {
+			rel, err := filepath.Rel(s.root, l.dir)
+			s.Listings[i].Outside = s.root == "" || err != nil || !filepath.IsLocal(rel)
+		}
+	}
 	s.before, s.known = nil, nil // they hold on to memory
 	return s
 }
@@ -102,6 +108,7 @@ func (s *Scan) further(dir string, optional bool) {
 	}
 	switch {
 	case err == nil && info.IsDir():
+		l.dir = abs
 		s.list(&l, f, abs, info)
 	case err != nil && !disk.NotThere(err):
 		s.lose(&l, f.Shown, f.Shown, err)

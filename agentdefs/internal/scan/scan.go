@@ -33,7 +33,9 @@ type Listing struct {
 	Files       []File
 	Diagnostics []diag.Diagnostic // of folders
 	Lost        []Lost            // what could not be read
+	Outside     bool              // the folder is the user's: neither it nor a link to it is in the workspace
 
+	dir     string          // where a folder of the user really is
 	folders map[string]bool // that were read, as shown, or whose files stay as they were
 }
 

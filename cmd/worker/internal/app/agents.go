@@ -28,7 +28,11 @@ func (p *Program) LoadAgents() (*agentdefs.Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	return agentdefs.Load(ws.Root, opts)
+	loaded, err := agentdefs.Load(ws.Root, opts)
+	if err == nil {
+		p.agentHooks = hooksOf(loaded)
+	}
+	return loaded, err
 }
 
 // AgentOptions says where the agents of a workspace come from: its own folder, the user's

@@ -16,6 +16,7 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/settings"
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
 	"github.com/agentworker/worker/internal/errtext"
+	"github.com/agentworker/worker/internal/hookconfig"
 	"github.com/agentworker/worker/internal/secrets"
 	"github.com/agentworker/worker/internal/suggest"
 	"github.com/agentworker/worker/internal/termtext"
@@ -39,6 +40,8 @@ type Program struct {
 
 	log   *logFile // of the state folder; nil means none
 	above above    // what an administrator forbids
+
+	agentHooks []*hookconfig.Hook // of the agent files, as they were at the start
 }
 
 // Complain prints an error on stderr, and what to do about it.

@@ -25,7 +25,7 @@ func RulesFile(ws *workspace.Workspace) string {
 
 // OwnRules are the rules that apply after every agent's own. No file can lift them.
 func (p *Program) OwnRules(ws *workspace.Workspace) []permission.Rule {
-	rules := ownFolders(ws, p.SharedAgents(ws), p.policyFiles())
+	rules := ownFolders(ws, p.SharedAgents(ws), p.policyFiles(), hookFiles(p, ws))
 	for _, pattern := range below(p.Settings.KeyFiles()...) {
 		rules = append(rules, permission.Rule{
 			Tool: "*", Pattern: pattern, Action: permission.Deny, Source: permission.Source{File: "the API key's file"}, Own: true,
@@ -39,8 +39,8 @@ func (p *Program) OwnRules(ws *workspace.Workspace) []permission.Rule {
 //
 // No file tool writes to git's own folder, where a file can be a program that the user's
 // next git command runs. The same holds for agentsDirs, the further folders of agent files,
-// which serve other workspaces too, and for policyFiles.
-func ownFolders(ws *workspace.Workspace, agentsDirs, policyFiles []string) []permission.Rule {
+// which serve other workspaces too, for policyFiles, and for hookFiles.
+func ownFolders(ws *workspace.Workspace, agentsDirs, policyFiles, hookFiles []string) []permission.Rule {
 	var rules []permission.Rule
 	deny := func(source string, patterns []string, tools ...string) {
 		for _, name := range tools {
@@ -56,7 +56,7 @@ func ownFolders(ws *workspace.Workspace, agentsDirs, policyFiles []string) []per
 	deny("the policy", below(policyFiles...), toolcatalog.Writers...)
 	deny("the repository's own rules", below(RepositoryFile(ws)), toolcatalog.Writers...)
 	deny("the repository's MCP servers", below(filepath.Join(ws.Root, ".mcp.json")), toolcatalog.Writers...)
-	deny("the repository's hooks", below(hookFiles(ws)...), toolcatalog.Writers...)
+	deny("the repository's hooks", below(hookFiles...), toolcatalog.Writers...)
 	deny("the worker's own folders", below(ws.StateDir, ws.StateHome, ws.ConfigDir), "*")
 	return rules
 }
@@ -101,7 +101,7 @@ func (p *Program) ToolOptions(ws *workspace.Workspace) *tool.Options {
 		Sandbox: tool.SandboxOptions{
 			Mode:      p.Settings.Sandbox.Mode,
 			Folders:   append(userSkills(ws), p.Settings.Sandbox.Folders...),
-			Protected: slices.Concat(folders, p.policyFiles(), []string{RepositoryFile(ws), filepath.Join(ws.Root, ".mcp.json"), filepath.Join(ws.Root, ".agents", "tests")}, hookFiles(ws)),
+			Protected: slices.Concat(folders, p.policyFiles(), []string{RepositoryFile(ws), filepath.Join(ws.Root, ".mcp.json"), filepath.Join(ws.Root, ".agents", "tests")}, hookFiles(p, ws)),
 			Hidden:    slices.Concat([]string{ws.StateDir, ws.StateHome, ws.ConfigDir}, p.Settings.KeyFiles()),
 		},
 	}

@@ -120,13 +120,14 @@ func (a *Worker) openFiles(ctx context.Context) error {
 		return err
 	}
 	a.announced.Go(func() { taskt.PublishAgents(context.WithoutCancel(ctx), a.Agents, a.Bus, p.Logger()) })
+	p.agentHooks = hooksOf(a.Agents.Snapshot())
 	options := p.ToolOptions(ws)
 	options.Sandbox.Dir = sandboxDir(ws)
 	if a.files, err = tool.OpenWorkspace(ws.Root, options); err != nil {
 		return cli.Usage(err)
 	}
 	a.servers = NewServers(p, ws)
-	if a.hooks, err = NewHooks(p, ws); err != nil {
+	if a.hooks, err = NewHooks(p, ws, a.Agents.Snapshot); err != nil {
 		return err
 	}
 	if untrusted := a.hooks.Untrusted(); untrusted != "" {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/cmd/worker/internal/app"
 	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
@@ -29,8 +30,8 @@ func Commands(program *app.Program) *cobra.Command {
 		Use:   "hooks",
 		Short: "The hooks around the calls of agents: list, trust, forget, test",
 		Long: `Hooks are commands and requests that judge the calls of agents: those of the setting hooks,
-of .claude/settings.json, .github/hooks and .codex, and with --hooks-from your own of other
-programs. A hook that the repository has runs once you trust it as it is. docs/guide/hooks.md
+of .claude/settings.json, .github/hooks, .codex and agent files, and with --hooks-from your own of
+other programs. A hook that the repository has runs once you trust it as it is. docs/guide/hooks.md
 has the rest.`,
 		Args: cobra.NoArgs,
 	}
@@ -44,7 +45,11 @@ func (p commands) open() (*hooks.Runner, *workspace.Workspace, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	r, err := app.NewHooks(p.Program, ws)
+	agents, err := p.LoadAgents()
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := app.NewHooks(p.Program, ws, func() *agentdefs.Snapshot { return agents })
 	if err != nil {
 		return nil, nil, err
 	}
@@ -179,27 +184,50 @@ func (p commands) forgetCommand() *cobra.Command {
 
 func (p commands) testCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:     "test EVENT TOOL ARGUMENTS",
-		Short:   "Run the hooks of a call that is not made, and print what they say",
-		Example: `  worker hooks test PreToolUse shell_exec '{"command": "rm -r build"}'`,
-		Args:    cobra.ExactArgs(3),
+		Use:   "test EVENT [TOOL ARGUMENTS]",
+		Short: "Run the hooks of an event that does not happen, and print what they say",
+		Long: `Runs the hooks of an event that does not happen, and prints what they say: of a call of a tool,
+or of the start, a prompt or the end of a session. Those of agent files are left out.`,
+		Example: `  worker hooks test PreToolUse shell_exec '{"command": "rm -r build"}'
+  worker hooks test SessionStart`,
+		Args: cobra.RangeArgs(1, 3),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, ws, err := p.open()
 			if err != nil {
 				return err
 			}
 			defer r.Close()
-			c := hooks.Call{Event: hookconfig.Event(args[0]), SessionID: "test", Cwd: ws.Root, Tool: args[1], ID: "test", Input: json.RawMessage(args[2])}
-			switch {
-			case !slices.Contains(hookconfig.Events, c.Event):
-				return cli.Usage(fmt.Errorf("there is no event %q; there are: %s", args[0], strings.Trim(fmt.Sprint(hookconfig.Events), "[]")))
-			case !json.Valid(c.Input):
-				return cli.Usage(errors.New("the arguments are not a JSON object"))
+			c, err := tested(args)
+			if err != nil {
+				return cli.Usage(err)
 			}
+			c.Cwd = ws.Root
 			p.printOutcome(r.Run(cmd.Context(), c))
 			return nil
 		},
 	}
+}
+
+// tested returns the event that arguments name, with what hooks learn about it.
+func tested(args []string) (hooks.Call, error) {
+	c := hooks.Call{Event: hookconfig.Event(args[0]), SessionID: "test"}
+	switch {
+	case !slices.Contains(hookconfig.Events(), c.Event):
+		return c, fmt.Errorf("there is no event %q; there are: %s", args[0], strings.Trim(fmt.Sprint(hookconfig.Events()), "[]"))
+	case c.Event.OfTool() && len(args) != 3:
+		return c, fmt.Errorf("%s is about the call of a tool: name the tool and its arguments", c.Event)
+	case !c.Event.OfTool() && len(args) != 1:
+		return c, fmt.Errorf("%s is not about the call of a tool: leave out the tool and its arguments", c.Event)
+	}
+	c.Source, c.Trigger, c.Kind, c.Reason = "startup", "auto", "permission_prompt", "completed"
+	c.AgentType, c.Prompt, c.Answer = "test", "test", "test"
+	if c.Event.OfTool() {
+		c.Tool, c.ID, c.Input = args[1], "test", json.RawMessage(args[2])
+		if !json.Valid(c.Input) {
+			return c, errors.New("the arguments are not a JSON object")
+		}
+	}
+	return c, nil
 }
 
 func (p commands) printOutcome(out hooks.Outcome) {
