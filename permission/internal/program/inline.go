@@ -44,11 +44,11 @@ func (p *Program) interprets(words []string) string {
 		case w == "--version" || w == "-V" || w == "--help" || w == "-v" && len(words) == 2:
 			return ""
 		case m != nil && p.Is(Modules) && !strings.Contains(w, "c"):
-			module := strings.Join(append([]string{m[1]}, words[i+1:min(i+2, len(words))]...), "")
-			if module == "" || slices.Contains(p.cols[Modules], m[1]) || m[1] == "" && slices.Contains(p.cols[Modules], module) {
-				return whyInline
+			module, rest := m[1], words[i+1:]
+			if module == "" && len(rest) > 0 {
+				module, rest = rest[0], rest[1:]
 			}
-			return ""
+			return p.runsModule(module, rest)
 		case p.TakesNext(w):
 			i++
 		case w == "" || w == "-" || strings.HasPrefix(w, "/dev/") || strings.HasPrefix(w, "/proc/") || codeFlags.MatchString(w):
@@ -58,6 +58,19 @@ func (p *Program) interprets(words []string) string {
 		}
 	}
 	return "it reads its input: give it a file"
+}
+
+// runsModule says why a module of Python's may run other code; words are its own.
+func (p *Program) runsModule(module string, words []string) string {
+	switch {
+	case module == "":
+		return "which module it runs is not known"
+	case slices.Contains(p.cols[Modules], module):
+		return "the module " + module + " runs other code, or writes what an archive names: run the program itself"
+	case module == "http.server" && slices.ContainsFunc(words, func(w string) bool { return w == "" || strings.HasPrefix(w, "--c") }):
+		return "a server with --cgi runs the programs of the folder: leave that out"
+	}
+	return ""
 }
 
 // awkCode are the options of awk that take code from somewhere else; awkRuns

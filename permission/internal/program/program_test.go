@@ -79,7 +79,7 @@ func TestNoProgramIsNamedElsewhere(t *testing.T) {
 
 func TestRunsInline(t *testing.T) {
 	for line, want := range map[string]bool{
-		"python3 x.py": false, "python3 -m pytest -x": false, "python3 -c x": true, "python3 -m pdb x": true, "python3": true, "node -e x": true,
+		"python3 x.py": false, "python3 -m pytest -x": false, "python3 -c x": true, "python3 -m pdb x": true, "python3 -m http.server 80": false, "python3 -mhttp.server -d x": false, "python3 -m http.server --cgi": true, "python3 -m": true, "python3": true, "node -e x": true,
 		"sed s/a/b/": false, "sed 10,20{=;p}": false, "sed -e :a -e $!N;s/\\n//;ta": false, "sed s@a@b@": false, "sed s/a/b/e": true, "sed 1e": true, "sed -f x": true, "sed w": true,
 		"awk {print}": false, "awk a||b": false, "awk a|b": true, "awk system(x)": true, "awk -f x": true,
 	} {
