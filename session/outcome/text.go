@@ -2,7 +2,6 @@ package outcome
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
@@ -64,15 +63,8 @@ func WithPartial(why, partial string) string {
 // another one.
 func Element(name, agent, text string) string {
 	return "<" + name + ` agent="` + attribute.Replace(termtext.CutBytes(agent, MaxAgentName)) + "\">\n" +
-		CleanText(strings.TrimRight(text, "\n")) + "\n</" + name + ">"
+		termtext.EscapeTags(strings.TrimRight(text, "\n")) + "\n</" + name + ">"
 }
-
-// ourTags matches the start of our opening and closing tags, as leniently as a reader
-// might. All of them begin with "task_".
-var ourTags = regexp.MustCompile(`(?i)<([^\pL<>]*task_)`)
-
-// CleanText returns a text with all our tags escaped.
-func CleanText(text string) string { return ourTags.ReplaceAllString(text, "&lt;$1") }
 
 // MaxAgentName bounds what is shown of an agent's name, in bytes: a call may name anything.
 const MaxAgentName = 100

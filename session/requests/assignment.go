@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/agentworker/worker/eventbus/event"
-	"github.com/agentworker/worker/session/outcome"
+	"github.com/agentworker/worker/internal/termtext"
 )
 
 // Assignment is a new task, a new role, or both, for a session. An empty field changes
@@ -50,7 +50,7 @@ func (a *Assignment) Told(note string) string {
 			parts = append(parts, part.name+" "+strings.TrimSpace(quoted.String()))
 		}
 	}
-	told := fmt.Sprintf("[worker: your assignment has changed: %s]", outcome.CleanText(strings.Join(parts, ", ")))
+	told := fmt.Sprintf("[worker: your assignment has changed: %s]", termtext.EscapeTags(strings.Join(parts, ", ")))
 	return strings.TrimSpace(told + "\n" + note)
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/errtext"
+	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/outcome"
 	"github.com/agentworker/worker/session/record"
@@ -148,7 +149,7 @@ func (r *Result) byAgent() bool {
 func XML(element, agent, text string) string { return outcome.Element(element, agent, text) }
 
 // clean returns a text in which no tag of ours is one.
-func clean(text string) string { return outcome.CleanText(text) }
+func clean(text string) string { return termtext.EscapeTags(text) }
 
 // maxAgentName bounds what is shown of an agent's name, in bytes: a call may name
 // anything.

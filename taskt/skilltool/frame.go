@@ -2,19 +2,13 @@ package skilltool
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/agentworker/worker/agentdefs/skills"
+	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/session/conversation"
 )
-
-// ourTags matches the start of our opening and closing tags, as leniently as a reader might.
-var ourTags = regexp.MustCompile(`(?i)<([^\pL<>]*(?:skill|task)_)`)
-
-// Clean returns a text with all our tags escaped, so that it can't end a frame or begin one.
-func Clean(text string) string { return ourTags.ReplaceAllString(text, "&lt;$1") }
 
 // attribute escapes what may not stand in an attribute or an element.
 var attribute = strings.NewReplacer("&", "&amp;", `"`, "&quot;", "<", "&lt;", ">", "&gt;")
@@ -33,9 +27,9 @@ func frame(s *skills.Skill, c *skills.Content) string {
 		if s.Agent != "" {
 			agent = fmt.Sprintf("agentType %q, if there is such an agent,", s.Agent)
 		}
-		fmt.Fprintf(&b, "[Its file says that it is meant for a subagent. If you have the tool %s, call it with the %s and a prompt that has your task and what stands below.]\n\n", toolcatalog.Task, Clean(agent))
+		fmt.Fprintf(&b, "[Its file says that it is meant for a subagent. If you have the tool %s, call it with the %s and a prompt that has your task and what stands below.]\n\n", toolcatalog.Task, termtext.EscapeTags(agent))
 	}
-	b.WriteString(Clean(strings.TrimSpace(c.Body)) + "\n")
+	b.WriteString(termtext.EscapeTags(strings.TrimSpace(c.Body)) + "\n")
 	if c.Cut {
 		fmt.Fprintf(&b, "[It is cut off here: the file has more than %d KiB.]\n", skills.MaxBody>>10)
 	}

@@ -127,7 +127,7 @@ func catalogue(all []*skills.Skill) string {
 	for _, most := range descriptions {
 		var b strings.Builder
 		for _, s := range all {
-			fmt.Fprintf(&b, "- %s: %s\n", s.Name, Clean(termtext.OneLine(s.Description, most)))
+			fmt.Fprintf(&b, "- %s: %s\n", s.Name, termtext.EscapeTags(termtext.OneLine(s.Description, most)))
 		}
 		if text = b.String(); len(text) <= maxCatalogue {
 			return text

@@ -113,7 +113,7 @@ func (t *Tool) Run(_ context.Context, call *tool.Call) (tool.Result, error) {
 		if cut {
 			text += fmt.Sprintf("\n[It is cut off here: the file has more than %d KiB.]", skills.MaxResource>>10)
 		}
-		return tool.Result{Text: fmt.Sprintf("<skill_file skill=\"%s\" path=\"%s\">\n%s\n</skill_file>", s.Name, attribute.Replace(in.File), Clean(strings.TrimSuffix(text, "\n"))), Truncated: cut}, nil
+		return tool.Result{Text: fmt.Sprintf("<skill_file skill=\"%s\" path=\"%s\">\n%s\n</skill_file>", s.Name, attribute.Replace(in.File), termtext.EscapeTags(strings.TrimSuffix(text, "\n"))), Truncated: cut}, nil
 	}
 	if slices.ContainsFunc(t.loaded, func(l *skills.Skill) bool { return l.Name == s.Name }) {
 		return tool.Result{Text: fmt.Sprintf("The skill %s is loaded already: its text stands in your system prompt.", s.Name)}, nil

@@ -193,7 +193,7 @@ func textOf(r *mcp.CallToolResult) tool.Result {
 			parts = append(parts, string(raw))
 		}
 	}
-	text := strings.ToValidUTF8(strings.Join(parts, "\n"), "\uFFFD")
+	text := termtext.EscapeTags(strings.ToValidUTF8(strings.Join(parts, "\n"), "\uFFFD"))
 	made := tool.Result{Text: text, IsError: r.IsError, Pictures: pictures}
 	if strings.TrimSpace(made.Text) == "" {
 		made.Text = "(the tool returned nothing)"

@@ -62,7 +62,7 @@ func describe(t *mcp.Tool) string {
 	if text == "" {
 		text = t.Title
 	}
-	return strings.TrimSpace(termtext.Cut(termtext.Printable(strings.ToValidUTF8(text, "\uFFFD")), maxDescription))
+	return strings.TrimSpace(termtext.Cut(termtext.Printable(termtext.EscapeTags(strings.ToValidUTF8(text, "\uFFFD"))), maxDescription))
 }
 
 // anyObject is the schema of a tool whose own is none.

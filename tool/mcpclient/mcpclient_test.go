@@ -40,14 +40,14 @@ var allowAll = &permission.Layers{Static: permission.MustRuleset(permission.Rule
 // place is a workspace with servers.
 type place struct {
 	*mcpclient.Servers
-	t     *testing.T
+	t     testing.TB
 	ws    *tool.Workspace
 	dir   string
 	trust *mcpclient.Trust
 	opts  mcpclient.Options
 }
 
-func newPlace(t *testing.T, servers ...*mcpconfig.Server) *place {
+func newPlace(t testing.TB, servers ...*mcpconfig.Server) *place {
 	t.Helper()
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
