@@ -197,6 +197,15 @@ for kind,name in ((1,"stream"),(5,"packet")):
 func TestOwnSockets(t *testing.T) {
 	p := newPlace(t, all, `true`, sandbox.Options{})
 	const program = `import socket,threading,os,sys
+a,b = socket.socketpair(socket.AF_UNIX,socket.SOCK_DGRAM); a.send(b"datagram one"); a.send(b"two"); print(b.recv(3), b.recv(99)); b.send(b"back"); print(a.recv(9))
+a.setblocking(False)
+try: a.recv(9)
+except BlockingIOError: print("would wait")
+print(os.get_inheritable(a.fileno())); os.fork() or (b.send(b"forked"), os._exit(0)); os.wait(); print(a.recv(9))
+a,b = socket.socketpair(socket.AF_UNIX,socket.SOCK_RAW); a.sendmsg([b"fd"],[(socket.SOL_SOCKET,socket.SCM_RIGHTS,b"\1\0\0\0")]); print(b.recvmsg(9,99)[0])
+for make in (lambda: socket.socket(socket.AF_UNIX,socket.SOCK_DGRAM), lambda: a.connect("\0x"), lambda: a.bind("/tmp/bound")):
+    try: make()
+    except OSError as e: print("refused", type(e))
 for kind in (socket.SOCK_STREAM, socket.SOCK_SEQPACKET):
     a,b = socket.socketpair(socket.AF_UNIX,kind); a.send(b"pair"); print(b.recv(9))
     for at in ("s","/tmp/s",os.path.expanduser("~/s"),"/dev/shm/s","\0abstract"):
@@ -217,7 +226,7 @@ m=BaseManager(); m.start(); print("manager"); m.shutdown()
 	out := p.limited(`cat > s.py <<'P'
 ` + program + `P
 python3 s.py`)
-	for text, want := range map[string]int{"pair": 2, "here": 10, "tcp": 1, "Connection refused": 1, "udp": 1, "manager": 1} {
+	for text, want := range map[string]int{"pair": 2, "here": 10, "tcp": 1, "Connection refused": 1, "udp": 1, "manager": 1, "dat": 1, "two": 1, "back": 1, "would wait": 1, "False": 1, "forked": 1, "fd": 1, "refused <class": 2} {
 		if got := strings.Count(out, text); got != want {
 			t.Errorf("%d times %q, want %d\n%s", got, text, want, out)
 		}

@@ -94,9 +94,9 @@ func (p *program) refuseBits(nr uint32, arg int, bits, value uint32) {
 	p.load(offNumber)
 }
 
-// refuseDatagrams refuses unix sockets of datagrams by the call nr. Each message to such a
-// socket may have an address of its own, in memory where nobody can judge it in time.
-func (p *program) refuseDatagrams(nr uint32) {
+// onDatagrams returns value for the call nr if it makes unix sockets of datagrams. Each message to such
+// a socket may have an address of its own, in memory where nobody can judge it in time.
+func (p *program) onDatagrams(nr, value uint32) {
 	p.op(unix.BPF_JMP|unix.BPF_JEQ|unix.BPF_K, nr, 0, 8)
 	p.load(offArgs)
 	p.op(unix.BPF_JMP|unix.BPF_JEQ|unix.BPF_K, unix.AF_UNIX, 0, 5)
@@ -104,7 +104,7 @@ func (p *program) refuseDatagrams(nr uint32) {
 	p.op(unix.BPF_ALU|unix.BPF_AND|unix.BPF_K, 0xf, 0, 0) // without SOCK_CLOEXEC and SOCK_NONBLOCK
 	p.op(unix.BPF_JMP|unix.BPF_JEQ|unix.BPF_K, unix.SOCK_STREAM, 2, 0)
 	p.op(unix.BPF_JMP|unix.BPF_JEQ|unix.BPF_K, unix.SOCK_SEQPACKET, 1, 0)
-	p.ret(errno(unix.EACCES))
+	p.ret(value)
 	p.load(offNumber)
 }
 
@@ -149,8 +149,11 @@ func filter(supervise, local bool) []unix.SockFilter {
 	p.onBits(unix.SYS_UNSHARE, 0, newNamespaces, errno(unix.EPERM))
 	// Input for the terminal of somebody else.
 	p.onEqual(unix.SYS_IOCTL, 1, []uint32{unix.TIOCSTI, unix.TIOCLINUX}, false, errno(unix.EPERM))
-	for _, nr := range []uint32{unix.SYS_SOCKET, unix.SYS_SOCKETPAIR} {
-		p.refuseDatagrams(nr)
+	p.onDatagrams(unix.SYS_SOCKET, errno(unix.EACCES))
+	if supervise { // gives sockets of packets in their place
+		p.onDatagrams(unix.SYS_SOCKETPAIR, retNotify)
+	} else {
+		p.onDatagrams(unix.SYS_SOCKETPAIR, errno(unix.EACCES))
 	}
 	families := []uint32{unix.AF_NETLINK}
 	if supervise { // else nobody judges where they lead

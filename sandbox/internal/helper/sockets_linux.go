@@ -82,6 +82,48 @@ func (c *caller) bind(fd int, addr uint64, size int) error {
 	return err
 }
 
+// socketpair makes a pair for datagrams. Its sockets are of packets, which part messages in the same way and
+// ignore the address of a message: they reach each other alone.
+func (c *caller) socketpair(kind, protocol int, addr uint64) error {
+	const flags = unix.SOCK_CLOEXEC | unix.SOCK_NONBLOCK
+	if kind = kind &^ 0xf & flags; protocol != 0 && protocol != unix.AF_UNIX {
+		return unix.EPROTONOSUPPORT
+	}
+	pair := binary.NativeEndian.AppendUint64(nil, ^uint64(0))
+	if err := c.write(addr, pair); err != nil { // before anything is given that nobody would close
+		return err
+	}
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC|kind&unix.SOCK_NONBLOCK, 0)
+	if err != nil {
+		return err
+	}
+	pair = pair[:0]
+	for _, fd := range fds {
+		c.open = append(c.open, fd)
+	}
+	for _, fd := range fds {
+		add := addFD{ID: c.n.ID, SrcFD: uint32(fd), NewFlags: uint32(kind & unix.SOCK_CLOEXEC)}
+		given, _, e := unix.Syscall(unix.SYS_IOCTL, uintptr(c.s.listener), uintptr(unix.SECCOMP_IOCTL_NOTIF_ADDFD), uintptr(unsafe.Pointer(&add)))
+		if e != 0 {
+			return e
+		}
+		pair = binary.NativeEndian.AppendUint32(pair, uint32(given))
+	}
+	return c.write(addr, pair)
+}
+
+// write writes to the caller's memory.
+func (c *caller) write(addr uint64, data []byte) error {
+	if err := c.valid(); err != nil {
+		return err
+	}
+	n, err := unix.ProcessVMWritev(int(c.n.PID), []unix.Iovec{{Base: &data[0], Len: uint64(len(data))}}, []unix.RemoteIovec{{Base: uintptr(addr), Len: len(data)}}, 0)
+	if err != nil || n != len(data) {
+		return unix.EFAULT
+	}
+	return nil
+}
+
 // identify returns which file a name in a folder is. Without a name it is what dir is open on.
 func identify(dir int, name string) (s wire.Socket, err error) {
 	var st unix.Statx_t
