@@ -173,11 +173,11 @@ func TestCommandInput(t *testing.T) {
 		p.has("shell_input", args{"id": "cmd_1", "text": "more"}, "cmd_1 has ended")
 		p.has("shell_input", args{"text": ""}, "text is empty")
 
-		p.has("shell_exec", args{"command": "test -t 0 && test -t 1 && read x </dev/tty && echo \"got $x\"; exec bash --norc -i", "background": true, "tty": true}, "cmd_2")
+		p.has("shell_exec", args{"command": "test -t 0 && test -t 1 && read x </dev/tty && echo \"got $x\"; PS1='next> ' exec bash --norc -i", "background": true, "tty": true}, "cmd_2")
 		p.has("shell_input", args{"id": "cmd_2", "text": "one\n", "until": "got one"}, "got one\n")
 		p.has("shell_input", args{"id": "cmd_2", "text": "tty -s && echo $((20+3))\n", "until": "^23"}, "\n23\n")
-		p.has("shell_input", args{"id": "cmd_2", "text": "sleep 10000\n", "until": "sleep 10000\n"})
-		p.has("shell_input", args{"id": "cmd_2", "text": "\x03", "until": "\\^C"})
+		p.has("shell_input", args{"id": "cmd_2", "text": "sh -c \"echo sleep''s; exec sleep 10000\"\n", "until": "^sleeps"}, "sleeps") // it has the terminal
+		p.has("shell_input", args{"id": "cmd_2", "text": "\x03", "until": "next> "}, "^C", "next> ")
 		p.has("shell_input", args{"id": "cmd_2", "text": "exit 4\n", "until": "never", "waitSeconds": 60}, "exit status 4")
 
 		p.has("shell_exec", args{"command": "exec bash --norc -i", "background": true, "tty": true}, "cmd_3")
