@@ -22,9 +22,9 @@ import (
 func TestSlowReaders(t *testing.T) {
 	const (
 		readers = 10
-		events  = 40
 		size    = 900_000
 	)
+	events := rounds(20, 40)
 	for name, opts := range map[string]*eventbus.Options{
 		"embedded": {StoreDir: t.TempDir()},
 		"external": {URL: natstest.Start(t, server.Options{}).ClientURL()},

@@ -1,6 +1,7 @@
 package sandbox_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -118,9 +119,9 @@ func TestGitFile(t *testing.T) {
 // TestMovedMeanwhile: a name is judged for the place that its folder has when it is
 // made, also if commands of two sessions move things at once.
 func TestMovedMeanwhile(t *testing.T) {
-	const mover = `import os,sys
-d=os.open("x",os.O_RDONLY)
-for i in range(300):
+	loop := fmt.Sprintf("\nfor i in range(%d):", rounds(100, 300))
+	mover := `import os,sys
+d=os.open("x",os.O_RDONLY)` + loop + `
     try: os.rename("x",".agents")
     except OSError: pass
     try: os.rename(".agents","x")
@@ -143,8 +144,7 @@ for i in range(300):
 			t.Fatal(err)
 		}
 		moves := p.start(null, "python3 -c '"+mover+"'")
-		makes := second.start(null, "python3 -c '"+`import os
-for i in range(300):
+		makes := second.start(null, "python3 -c '"+`import os`+loop+`
     try: `+strings.ReplaceAll(maker, "'", `"`)+`
     except OSError: pass
     for f in (os.rmdir, os.unlink):

@@ -47,15 +47,20 @@ func effects(t testing.TB) []effect {
 	if os.Getenv("SANDBOX_ROWS") == "all" {
 		return out
 	}
-	step := 32
-	if os.Getenv("WORKER_TEST_LONG") != "" {
-		step = 8
-	}
 	var some []effect
-	for i := 0; i < len(out); i += step {
+	for i := 0; i < len(out); i += rounds(32, 8) {
 		some = append(some, out[i])
 	}
 	return some
+}
+
+// rounds returns how much of a long test is done: all of it if WORKER_TEST_LONG is set, as by
+// make soak.
+func rounds(short, long int) int {
+	if os.Getenv("WORKER_TEST_LONG") != "" {
+		return long
+	}
+	return short
 }
 
 // repository is what the setups of the rows begin in.

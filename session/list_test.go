@@ -32,7 +32,7 @@ func TestListWhileTheyChange(t *testing.T) {
 			}
 		})
 	}
-	for range 300 {
+	for range 100 {
 		records, err := e.Store().Index.List(t.Context())
 		if err != nil {
 			t.Error(err)

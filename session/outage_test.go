@@ -28,6 +28,7 @@ import (
 // comes back with what it has stored. The session waits and completes; its stream
 // has every event once, in order, for who follows all the while too.
 func TestServerRestarts(t *testing.T) {
+	t.Parallel() // it waits, most of its time
 	const deltas, at = 400, 150
 	dir := t.TempDir()
 	srv := natstest.Start(t, server.Options{StoreDir: dir})

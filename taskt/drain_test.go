@@ -19,7 +19,7 @@ import (
 func TestDrainedTree(t *testing.T) {
 	let := make(chan struct{})
 	close(let)
-	step := 3
+	step := 5
 	if os.Getenv("SOAK") != "" {
 		step = 1
 	}

@@ -154,8 +154,8 @@ func (c endsAt) Err() error {
 // comes.
 func TestWriteCancelled(t *testing.T) {
 	for name, a := range map[string]args{
-		"write_file": {"path": "f", "content": strings.Repeat("new", 1<<20)},
-		"edit_file":  {"path": "f", "oldText": "old", "newText": strings.Repeat("new", 1<<20)},
+		"write_file": {"path": "f", "content": strings.Repeat("new", 1<<17)},
+		"edit_file":  {"path": "f", "oldText": "old", "newText": strings.Repeat("new", 1<<17)},
 	} {
 		for at, done := int32(0), false; !done; at++ {
 			if at == 50 {

@@ -249,7 +249,7 @@ func TestManyCalls(t *testing.T) {
 func TestHuge(t *testing.T) {
 	e := newEnv(t, modelFunc(echo), 0, nil)
 	host, other := e.connect(t, nil), e.connect(t, nil)
-	huge := strings.Repeat("x", 10<<20)
+	huge := strings.Repeat("x", 3<<20)
 	for _, tt := range []struct {
 		tool string
 		args map[string]any
