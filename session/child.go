@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/internal/picture"
 	"github.com/agentworker/worker/session/record"
 )
 
@@ -14,6 +15,8 @@ import (
 type ChildSpec struct {
 	Spec          // Parent is required; with Claimed the child goes on that this process has claimed
 	Prompt string // what the child is told; a claimed one knows it
+
+	Attachments []picture.Attachment // which belong to Prompt
 
 	// Bound says that the end of the call's context ends the child also once it runs in the
 	// background.
@@ -84,8 +87,8 @@ func (m *Manager) OpenChild(ctx context.Context, spec ChildSpec, task Task) (*Ch
 // early, from a goroutine whose stack may grow. Run does the rest.
 func (c *Child) Begin(ctx context.Context) {
 	c.begin(ctx)
-	// A turn with a resident file may have to wait for an answer first.
-	if c.entered, _ = c.task.Enter(ctx, false); c.entered && c.spec.ResidentFile == "" {
+	// A turn that begins with a file may have to wait for an answer first.
+	if c.entered, _ = c.task.Enter(ctx, false); c.entered && c.spec.ResidentFile == "" && len(c.spec.Attachments) == 0 {
 		c.turn.start()
 	}
 }
@@ -102,7 +105,7 @@ func (c *Child) begin(ctx context.Context) {
 	if c.spec.Claimed != nil {
 		done = &c.before
 	}
-	c.turn = c.newTurn(within, c.spec.Prompt, done)
+	c.turn = c.newTurn(within, c.spec.Prompt, c.spec.Attachments, done)
 	if detachable {
 		c.turn.endWith(ctx)
 	}

@@ -8,10 +8,12 @@ import (
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/errtext"
+	"github.com/agentworker/worker/internal/picture"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/session/journal"
 	"github.com/agentworker/worker/session/log"
 	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/session/toolcall"
@@ -90,6 +92,32 @@ func (t *turn) hooked() (added string, err error) {
 	}
 	more, err := hooks.Prompt(t.context(), t.prompt)
 	return added + more, err
+}
+
+// openAttachments stores the pictures that belong to the prompt of the turn. The session reads files
+// by read_file, through the gate.
+func (t *turn) openAttachments() ([]model.Image, error) {
+	var all []picture.Picture
+	for _, a := range t.shown {
+		if a.Picture != nil {
+			all = append(all, *a.Picture)
+			continue
+		}
+		name := termtext.OneLine(a.Path, 200)
+		res := tryTool(t.context(), t.s.calls, toolcatalog.ReadFile, map[string]any{"path": a.Path})
+		switch {
+		case res.IsError:
+			return nil, fmt.Errorf("the attachment %s can't be read: %w", name, errors.New(res.Text))
+		case len(res.Pictures) == 0:
+			return nil, fmt.Errorf("the attachment %s is no picture: name it in the prompt, and the agent reads it", name)
+		}
+		all = append(all, res.Pictures...)
+	}
+	images, err := journal.Keep(t.s.log, all)
+	if err != nil {
+		return nil, fmt.Errorf("storing the attachments: %w", err)
+	}
+	return images, nil
 }
 
 // warnOfHolders warns of other sessions that run with the same resident file. If two begin at

@@ -7,16 +7,18 @@ import (
 	"fmt"
 
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/internal/picture"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session/inbox"
 	"github.com/agentworker/worker/session/lifetime"
 	"github.com/agentworker/worker/session/record"
 )
 
-// Prompt gives the session a prompt and runs the loop until the model has answered. It blocks
-// until everything it started has ended. It fails if the session has no model or has ended.
-func (s *Session) Prompt(ctx context.Context, prompt string) Outcome {
-	return *s.newTurn(ctx, prompt, nil).run()
+// Prompt gives the session a prompt, with what is attached to it, and runs the loop until the model
+// has answered. It blocks until everything it started has ended. It fails if the session has no
+// model or has ended.
+func (s *Session) Prompt(ctx context.Context, prompt string, attached ...picture.Attachment) Outcome {
+	return *s.newTurn(ctx, prompt, attached, nil).run()
 }
 
 // start does what comes before the first model call, and starts the clock. run does it if
@@ -52,8 +54,12 @@ func (t *turn) open() error {
 	if err != nil {
 		return err
 	}
+	images, err := t.openAttachments()
+	if err != nil {
+		return err
+	}
 	s.talk.BeginTask()
-	t.read([]inbox.Message{{ID: cmp.Or(s.first.id, record.NewID("msg")), Text: resident + s.usage.prompt(t.prompt) + added}})
+	t.read([]inbox.Message{{ID: cmp.Or(s.first.id, record.NewID("msg")), Text: resident + s.usage.prompt(t.prompt) + added, Images: images}})
 	s.first.id = ""
 	t.announce()
 	return nil

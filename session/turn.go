@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/internal/picture"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session/inbox"
 	"github.com/agentworker/worker/session/lifetime"
@@ -22,7 +23,8 @@ type turn struct {
 	s      *Session
 	bond   *lifetime.Bond
 	prompt string
-	before *before // of a turn that another process has begun; nil means it begins here
+	shown  []picture.Attachment // with the prompt
+	before *before              // of a turn that another process has begun; nil means it begins here
 
 	mu     sync.Mutex
 	leaves func() bool // ends what endWith began; nil means it has not begun
@@ -47,9 +49,9 @@ type turn struct {
 
 // newTurn returns a turn, which the caller runs or releases. before is what another process has
 // done of it; nil means nothing.
-func (s *Session) newTurn(ctx context.Context, prompt string, before *before) *turn {
+func (s *Session) newTurn(ctx context.Context, prompt string, shown []picture.Attachment, before *before) *turn {
 	bond := s.life.Bind(ctx)
-	return &turn{s: s, bond: bond, prompt: prompt, before: before, call: modelCall{s: s, bond: bond}}
+	return &turn{s: s, bond: bond, prompt: prompt, shown: shown, before: before, call: modelCall{s: s, bond: bond}}
 }
 
 // context ends with that of newTurn, when the session is stopped, and when the turn is over.

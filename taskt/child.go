@@ -62,7 +62,7 @@ func (c *child) check() error {
 // spec returns the child to open.
 func (c *child) spec(ctx context.Context) (session.ChildSpec, error) {
 	s, in, def := c.service, &c.req.in, c.req.Def
-	child := session.ChildSpec{Prompt: in.Prompt}
+	child := session.ChildSpec{Prompt: in.Prompt, Attachments: in.Attachments}
 	if host := c.wait.host; host != nil {
 		child.Bound, child.Stays = true, host.stays
 	}

@@ -39,7 +39,7 @@ func newTerms(rules *permission.Ruleset, in *input.Input) json.RawMessage {
 	}
 	if in != nil && !in.Plain() {
 		call := *in
-		call.Prompt = "" // the conversation begins with it
+		call.Prompt, call.Attachments = "", nil // the conversation begins with them
 		t.Call = &call
 	}
 	data, err := json.Marshal(t)

@@ -143,7 +143,7 @@ func TestRefusals(t *testing.T) {
 	}
 	for says, do := range map[string]func() error{
 		"binary data": func() error {
-			_, err := c.Prompt(t.Context(), acp.PromptRequest{SessionId: id, Prompt: []acp.ContentBlock{acp.ImageBlock("", "image/png")}})
+			_, err := c.Prompt(t.Context(), acp.PromptRequest{SessionId: id, Prompt: []acp.ContentBlock{acp.AudioBlock("", "audio/wav")}})
 			return err
 		},
 		"it has no text": func() error { _, err := c.prompt(id, " "); return err },

@@ -149,7 +149,7 @@ func (c *connection) initialize(_ context.Context, raw json.RawMessage) (any, er
 		AgentCapabilities: acp.AgentCapabilities{
 			LoadSession:        true,
 			McpCapabilities:    acp.McpCapabilities{Http: !c.opts.IgnoreMCP, Sse: !c.opts.IgnoreMCP},
-			PromptCapabilities: acp.PromptCapabilities{EmbeddedContext: true},
+			PromptCapabilities: acp.PromptCapabilities{EmbeddedContext: true, Image: true},
 			SessionCapabilities: acp.SessionCapabilities{
 				Close: &acp.SessionCloseCapabilities{}, List: &acp.SessionListCapabilities{}, Resume: &acp.SessionResumeCapabilities{},
 			},

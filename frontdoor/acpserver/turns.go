@@ -28,7 +28,7 @@ func (c *connection) prompt(ctx context.Context, p acp.PromptRequest) (any, erro
 	if err != nil {
 		return nil, err
 	}
-	text, err := c.promptText(p.Prompt)
+	text, attached, err := c.readPrompt(p.Prompt)
 	if err != nil {
 		return nil, invalid(err)
 	}
@@ -37,7 +37,7 @@ func (c *connection) prompt(ctx context.Context, p acp.PromptRequest) (any, erro
 		return nil, err
 	}
 	defer end()
-	answer := t.Prompt(ctx, text)
+	answer := t.Prompt(ctx, text, attached...)
 	t.mu.Lock()
 	s := t.stream
 	t.mu.Unlock()

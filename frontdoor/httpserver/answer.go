@@ -113,15 +113,24 @@ func fail(w http.ResponseWriter, why error, log *slog.Logger) {
 	}
 }
 
+// maxTaskBody bounds the body of a task call, which may bring pictures along.
+const maxTaskBody = 8 << 20
+
 // readBody reads the body of a request, which is JSON.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	return readJSON(w, r, maxBody, "")
+}
+
+// readJSON reads a body of up to limit bytes, which is JSON. instead says what to do about a longer
+// one; it may be empty.
+func readJSON(w http.ResponseWriter, r *http.Request, limit int64, instead string) ([]byte, error) {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != jsonType {
 		return nil, &caller.Error{
 			Status: http.StatusUnsupportedMediaType, Code: "unsupported_media_type",
 			Message: "send JSON, with the header 'Content-Type: application/json'",
 		}
 	}
-	body, err := readAll(w, r, maxBody)
+	body, err := readAll(w, r, limit, instead)
 	if err != nil {
 		return nil, err
 	}
@@ -129,13 +138,13 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	return body, http.NewResponseController(w).SetReadDeadline(time.Time{})
 }
 
-// readAll reads the body of a request with no more than limit bytes.
-func readAll(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+// readAll reads the body of a request with no more than limit bytes. instead is as in [readJSON].
+func readAll(w http.ResponseWriter, r *http.Request, limit int64, instead string) ([]byte, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	if errors.As(err, new(*http.MaxBytesError)) {
 		return nil, &caller.Error{
 			Status: http.StatusRequestEntityTooLarge, Code: "too_large",
-			Message: fmt.Sprintf("the body has more than %d bytes", limit),
+			Message: fmt.Sprintf("the body has more than %d bytes%s", limit, instead),
 		}
 	}
 	if err != nil {

@@ -19,7 +19,7 @@ const maxMCPBody = 4 << 20
 // within the server's time limit. The answer may take long, but the client has to read each
 // piece of it within [writeTimeout].
 func (o *Options) serveMCP(w http.ResponseWriter, r *http.Request) error {
-	body, err := readAll(w, r, maxMCPBody)
+	body, err := readAll(w, r, maxMCPBody, "")
 	if err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ type taskAPI struct {
 // goes on, because its caller may come back to it. A call in the background is answered at
 // once, and goes on.
 func (s taskAPI) call(w http.ResponseWriter, r *http.Request) error {
-	body, err := readBody(w, r)
+	body, err := readJSON(w, r, maxTaskBody, ": make the attachments smaller, or name their paths in the workspace")
 	if err != nil {
 		return err
 	}

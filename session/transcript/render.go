@@ -19,6 +19,9 @@ func Text(m *log.Message) string {
 	if m.Text != "" {
 		b.WriteString(strings.TrimRight(m.Text, "\n") + "\n")
 	}
+	for _, i := range m.Images {
+		fmt.Fprintf(&b, "[Image %s]\n", i)
+	}
 	for _, c := range m.ToolCalls {
 		fmt.Fprintf(&b, "calls %s %s\n", c.Name, c.Arguments)
 	}
@@ -72,6 +75,7 @@ func Markdown(r *record.Record, messages []*log.Message) string {
 		if m.Text != "" {
 			b.WriteString("\n" + quoted(m.Text))
 		}
+		b.WriteString(imageLines(m.Images))
 		for _, c := range m.ToolCalls {
 			names[c.ID] = c.Name
 			fmt.Fprintf(&b, "\nCalls %s (%s):\n\n%s", termtext.Code(c.Name), termtext.Code(c.ID), termtext.Fenced("json", c.Arguments))
@@ -80,8 +84,17 @@ func Markdown(r *record.Record, messages []*log.Message) string {
 			b.WriteString("\n" + quoted(Markdown(n.Record, n.Messages)))
 		}
 		for _, res := range m.ToolResults {
-			fmt.Fprintf(&b, "\nThe %s of %s (%s):\n\n%s", resultWord(res), termtext.Code(cmp.Or(names[res.ToolCallID], "a call")), termtext.Code(res.ToolCallID), termtext.Fenced("", res.Text))
+			fmt.Fprintf(&b, "\nThe %s of %s (%s):\n\n%s%s", resultWord(res), termtext.Code(cmp.Or(names[res.ToolCallID], "a call")), termtext.Code(res.ToolCallID), termtext.Fenced("", res.Text), imageLines(res.Images))
 		}
+	}
+	return b.String()
+}
+
+// imageLines lists images in Markdown.
+func imageLines(images []model.Image) string {
+	var b strings.Builder
+	for _, i := range images {
+		fmt.Fprintf(&b, "\nImage: %s\n", termtext.Code(i.String()))
 	}
 	return b.String()
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/internal/mcpconfig"
+	"github.com/agentworker/worker/internal/picture"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/session/requests"
@@ -70,14 +71,14 @@ func New(ctx context.Context, opts Options) *Conversation {
 	return &Conversation{opts: opts, ctx: ctx, agent: opts.Agent, resumes: opts.Resumes}
 }
 
-// Prompt makes a turn. What stops it by ctx leaves the conversation open.
-func (c *Conversation) Prompt(ctx context.Context, text string) Answer {
+// Prompt makes a turn, of a text and what is attached to it. What stops it by ctx leaves the conversation open.
+func (c *Conversation) Prompt(ctx context.Context, text string, attached ...picture.Attachment) Answer {
 	root, err := c.begin(text)
 	if err != nil {
 		return failed(err)
 	}
 	defer c.turns.Done()
-	answer := Answer{Outcome: root.Prompt(ctx, text)}
+	answer := Answer{Outcome: root.Prompt(ctx, text, attached...)}
 	c.opts.Tasks.NoteEvidence(root, &answer.Outcome)
 	if errors.As(answer.Err, new(*session.StoppedError)) { // it ends
 		answer.Err = errors.Join(answer.Err, c.endSession(answer.Status, answer.Err))

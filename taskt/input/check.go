@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/internal/picture"
 	"github.com/agentworker/worker/internal/spendlimit"
 	"github.com/agentworker/worker/internal/strictjson"
 )
@@ -44,6 +45,8 @@ func (in *Input) Check() error {
 		return errors.New("allowedTools of task is empty: name the tools, or leave it out for all that the agent has")
 	case in.WriteRoots != nil && len(in.WriteRoots) == 0:
 		return errors.New("writeRoots of task is empty: name the folders, or leave it out")
+	case len(in.Attachments) > picture.MaxCall:
+		return fmt.Errorf("a call of task has %d attachments at most, and this one has %d", picture.MaxCall, len(in.Attachments))
 	case len(in.AllowedTools) > maxListed || len(in.WriteRoots) > maxListed:
 		return fmt.Errorf("allowedTools and writeRoots of task may have %d entries each", maxListed)
 	}
@@ -103,6 +106,6 @@ func (in *Input) Limits() (spendlimit.Limits, error) {
 
 // Plain reports whether the call has no more than a task and an agent.
 func (in Input) Plain() bool {
-	in.Description, in.Prompt, in.AgentType, in.Traceparent, in.Background = "", "", "", "", nil
+	in.Description, in.Prompt, in.AgentType, in.Traceparent, in.Background, in.Attachments = "", "", "", "", nil, nil
 	return reflect.ValueOf(in).IsZero()
 }

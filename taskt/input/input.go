@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/internal/picture"
 	"github.com/agentworker/worker/session/conversation"
 )
 
@@ -15,6 +16,10 @@ type Input struct {
 	Description string `json:"description"`
 	Prompt      string `json:"prompt"`
 	AgentType   string `json:"agentType"`
+
+	// Attachments are pictures that the subagent's model is shown with the prompt: files of the
+	// workspace, which the subagent has to be allowed to read, and what programs bring along.
+	Attachments []picture.Attachment `json:"attachments,omitempty"`
 
 	// Background makes the call return at once, while the subagent runs on. nil means as the
 	// agent's file says.

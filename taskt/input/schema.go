@@ -11,6 +11,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/agentworker/worker/agentdefs"
+	"github.com/agentworker/worker/internal/picture"
 	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/tool"
 )
@@ -94,11 +95,13 @@ func schema(agents []*agentdefs.Definition, as Presentation) *jsonschema.Schema 
 				Description: "the only tools that the subagent shall have, by their names; no more than it has without"},
 			"writeRoots": {Type: "array", Items: &jsonschema.Schema{Type: "string"},
 				Description: "the only folders that the subagent may write in; those of subagents that run at once must not overlap"},
+			"attachments": {Type: "array", Items: &jsonschema.Schema{Type: "string"}, MaxItems: jsonschema.Ptr(picture.MaxCall),
+				Description: "pictures that the subagent is shown with the prompt: paths in the workspace (png, jpeg, gif, webp)"},
 			"model":          {Type: "string", Description: "the model of the subagent, by a name that you know; without it the one that is set for the agent"},
 			"timeoutSeconds": {Type: "integer", Minimum: jsonschema.Ptr(1.0), Maximum: jsonschema.Ptr(MaxTime.Seconds()), Description: "how long the subagent may run; without it as long as is set for the agent"},
 			"cwd":            {Type: "string", Description: "a folder of the workspace: the subagent has its files alone, and its commands begin there"},
 		},
-		PropertyOrder:        []string{"description", "prompt", "agentType", "background", "model", "timeoutSeconds", "cwd", "allowedTools", "writeRoots"},
+		PropertyOrder:        []string{"description", "prompt", "agentType", "background", "model", "timeoutSeconds", "cwd", "allowedTools", "writeRoots", "attachments"},
 		Required:             []string{"description", "prompt", "agentType"},
 		AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
 	}

@@ -28,6 +28,7 @@ func Task(program *app.Program) *cobra.Command {
 	var opts runOptions
 	var checks checkFlags
 	var cleanup string
+	var attach attachFlag
 	cmd := &cobra.Command{
 		Use:   "task AGENT PROMPT",
 		Short: "Run one subagent and print its <task_result>",
@@ -45,6 +46,7 @@ also: a call of it was denied), 4 over budget, 5 out of time, 6 a check failed,
 7 stopped at its step limit (with --ci), 130 interrupted.`,
 		Example: `  worker task explore "Where is the configuration loaded?"
   worker task explore --json "List the HTTP handlers" | jq -r .text
+  worker task explore --attach shot.png "Which page is this?"
   worker task reviewer --ci --junit review.xml "Review the last commit"`,
 		Args:              cobra.ExactArgs(2),
 		ValidArgsFunction: p.CompleteAgents(func(d *agentdefs.Definition) bool { return d.Mode != agentdefs.Primary }),
@@ -54,6 +56,9 @@ also: a call of it was denied), 4 over budget, 5 out of time, 6 a check failed,
 				return err
 			}
 			in := taskt.Input{Description: conversation.FirstWords(prompt), Prompt: prompt, AgentType: args[0], Background: new(bool), Checks: checks.all(), Cleanup: cleanup}
+			if in.Attachments, err = attach.read(); err != nil {
+				return cli.Usage(err)
+			}
 			if err := cmp.Or(agentdefs.CheckAll(in.Checks), input.CheckCleanup(cleanup)); err != nil {
 				return cli.Usage(err)
 			}
@@ -65,6 +70,7 @@ also: a call of it was denied), 4 over budget, 5 out of time, 6 a check failed,
 	}
 	opts.register(cmd)
 	checks.register(cmd)
+	attach.register(cmd)
 	opts.ci.Register(cmd)
 	cmd.Flags().StringVar(&cleanup, "cleanup", "keep", "what becomes of the subagent's session after that: keep, or delete")
 	return cmd
