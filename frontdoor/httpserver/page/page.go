@@ -51,6 +51,7 @@ type Page struct {
 	opts        Options
 	hub         *hub
 	transcripts *transcripts
+	images      *images
 	timelines   *timelines
 	approvals   *approvals
 	talks       *talks
@@ -67,6 +68,7 @@ func New(opts Options) *Page {
 		hub:         newHub(out, opts.Sessions, opts.Bus, opts.Level),
 		transcripts: &transcripts{answers: out, sessions: opts.Sessions, html: newHTMLCache()},
 		timelines:   &timelines{answers: out, sessions: opts.Sessions, bus: opts.Bus, ended: cache[string, []Span]{max: maxKeptSpans}},
+		images:      &images{out, opts.Sessions, opts.Bus},
 		approvals:   &approvals{out, opts.Sessions},
 		talks:       &talks{out, opts.Talks},
 		agents:      &agents{out, opts.Agents, opts.Explain},
@@ -112,6 +114,7 @@ func (p *Page) Routes() []Route {
 		{get, "/page/events", caller.Read, p.hub.events},
 		{get, "/page/sessions/{id}", caller.Read, p.transcripts.serve},
 		{get, "/page/sessions/{id}/timeline", caller.Read, p.timelines.serve},
+		{get, "/page/sessions/{id}/images/{hash}", caller.Read, p.images.serve},
 		{get, "/page/agents", caller.Read, p.agents.list},
 		{post, "/page/explain", caller.Read, p.agents.explain},
 		{post, "/page/approvals", caller.Approve, p.approvals.decide},

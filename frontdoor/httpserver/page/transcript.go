@@ -26,13 +26,14 @@ type Transcript struct {
 
 // Block is a part of a transcript. Its key stays the same while it grows.
 type Block struct {
-	Key       string `json:"key"`
-	Kind      string `json:"kind"` // user, assistant or tool
-	At        int64  `json:"at,omitempty"`
-	HTML      string `json:"html,omitempty"`
-	Reasoning string `json:"reasoning,omitempty"`
-	Call      *Call  `json:"call,omitempty"`
-	Open      bool   `json:"open,omitempty"` // it is not complete
+	Key       string  `json:"key"`
+	Kind      string  `json:"kind"` // user, assistant or tool
+	At        int64   `json:"at,omitempty"`
+	HTML      string  `json:"html,omitempty"`
+	Reasoning string  `json:"reasoning,omitempty"`
+	Call      *Call   `json:"call,omitempty"`
+	Images    []Image `json:"images,omitempty"`
+	Open      bool    `json:"open,omitempty"` // it is not complete
 }
 
 // Call is a tool call, with its outcome.
@@ -44,6 +45,7 @@ type Call struct {
 	Result    []Piece    `json:"result,omitempty"`
 	Cut       bool       `json:"cut,omitempty"` // there is more of the result
 	Error     bool       `json:"error,omitempty"`
+	Images    []Image    `json:"images,omitempty"`
 }
 
 // Final compares a session's claims with its work.
@@ -170,13 +172,14 @@ func (ts *transcripts) add(t *Transcript, m *log.Message) {
 		var complete bool
 		b.Call.Result, complete = visible(r.Text, maxResult)
 		b.Call.Cut, b.Call.Error, b.Open = !complete, r.IsError, false
+		b.Call.Images = shownImages(r.Images)
 	}
-	block := Block{Key: m.ID, Kind: string(m.Role), At: millis(m.CreatedAt), HTML: ts.html.markdown(m.Text)}
+	block := Block{Key: m.ID, Kind: string(m.Role), At: millis(m.CreatedAt), HTML: ts.html.markdown(m.Text), Images: shownImages(m.Images)}
 	for _, r := range m.Reasoning {
 		block.Reasoning += r.Text
 	}
 	block.Reasoning = termtext.Printable(termtext.CutBytes(block.Reasoning, maxResult))
-	if block.HTML != "" || block.Reasoning != "" {
+	if block.HTML != "" || block.Reasoning != "" || len(block.Images) > 0 {
 		t.Blocks = append(t.Blocks, block)
 	}
 	for _, c := range m.ToolCalls {

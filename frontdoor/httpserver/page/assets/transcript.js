@@ -99,7 +99,11 @@ function blockElement(block) {
   const by = h('div', { class: 'by' }, h('span', {}, block.kind === 'user' ? 'told' : 'says'), h('span', {}, block.at ? clock(block.at) : ''));
   const reasoning = h('details', { class: 'note', hidden: true }, h('summary', {}, 'Reasoning'), h('pre'));
   const text = h('div', { class: 'markdown' });
-  return h('div', { class: `block ${block.kind}` }, by, reasoning, text);
+  return h('div', { class: `block ${block.kind}` }, by, reasoning, text, (block.images ?? []).map(imageElement));
+}
+
+function imageElement({ src, alt, width, height }) {
+  return h('img', { class: 'picture', src, alt, title: alt, loading: 'lazy', width, height });
 }
 
 function fillBlock(el, block) {
@@ -145,6 +149,7 @@ function fillCall(el, { call, open }) {
   el.filled = true;
   result.hidden = false;
   result.replaceChildren(...pieces(call.result ?? []), call.cut ? '\n… more is not shown' : '');
+  result.after(...(call.images ?? []).map(imageElement));
 }
 
 function finalCard({ claims, notes, work }) {
