@@ -214,15 +214,29 @@ func (m *Manager) Notes() []tool.Tool {
 }
 
 // Questions is the tool by which an agent asks a person a question: [askuser.Tool].
-func (m *Manager) Questions() tool.Tool {
+func (m *Manager) Questions() tool.Tool { return m.questions(false) }
+
+// QuestionsOrStop is Questions for an agent that stops where nobody answers.
+func (m *Manager) QuestionsOrStop() tool.Tool { return m.questions(true) }
+
+func (m *Manager) questions(stops bool) tool.Tool {
 	return askuser.Tool(func(id string) (askuser.Session, bool) {
 		s, ok := m.Live(id)
 		if !ok {
 			return nil, false
 		}
-		return s.calls, true
-	})
+		return asker{s.calls, s}, true
+	}, stops)
 }
+
+// asker is a session that asks questions.
+type asker struct {
+	*toolcall.Calls
+	s *Session
+}
+
+// GiveUp implements [askuser.Session].
+func (a asker) GiveUp(why error) { a.s.life.CancelTurn(why) }
 
 // noter is a session that takes notes of its model.
 type noter struct{ s *Session }

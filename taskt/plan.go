@@ -195,6 +195,9 @@ func (p *planner) toolSet(def *agentdefs.Definition, at *workdir.Dir) (*gate.Too
 		all = append(all, p.planExit(def))
 	}
 	set, err := gate.NewToolSet(all...)
+	if err == nil && def.StopsUnanswered && set.Get(toolcatalog.AskUser) != nil {
+		set = set.Replaced(p.sessions.QuestionsOrStop())
+	}
 	if err == nil && servers != nil {
 		set = set.With(servers.Tools(def.Servers.With(at.Own)))
 	}

@@ -39,13 +39,20 @@ type Session interface {
 
 	// AnswerTime is how long a question waits.
 	AnswerTime() time.Duration
+
+	// GiveUp ends what the session works on, as failed.
+	GiveUp(why error)
 }
 
-// Tool returns ask_user. live returns a running session.
-func Tool(live func(sessionID string) (Session, bool)) tool.Tool { return askUser{live} }
+// Tool returns ask_user. live returns a running session. With stops a session gives up where
+// nobody answers a question without a default; else it goes on.
+func Tool(live func(sessionID string) (Session, bool), stops bool) tool.Tool {
+	return askUser{live, stops}
+}
 
 type askUser struct {
-	live func(sessionID string) (Session, bool)
+	live  func(sessionID string) (Session, bool)
+	stops bool
 }
 
 // Spec implements [tool.Tool].
@@ -138,7 +145,14 @@ func (t askUser) Run(ctx context.Context, call *tool.Call) (tool.Result, error) 
 	switch {
 	case err != nil:
 		return tool.Result{}, err
-	case answered == nil:
+	case answered == nil || answered.Outcome == event.Expired:
+		if t.stops && ask.Default == "" {
+			err := fmt.Errorf("nobody has answered its question %q, and its file says onNobody: stop", ask.Summary())
+			s.GiveUp(err)
+			return tool.Result{}, err
+		}
+	}
+	if answered == nil {
 		return tool.Result{Text: "Nobody is there who could answer." + goOn(ask.Default)}, nil
 	}
 	switch answered.Outcome {

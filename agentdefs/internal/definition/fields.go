@@ -100,6 +100,9 @@ type Definition struct {
 	// Output is the JSON Schema that the result must satisfy; nil means any text.
 	Output json.RawMessage
 
+	// StopsUnanswered says that a run stops where nobody answers a question of the agent.
+	StopsUnanswered bool
+
 	// PlanExit is the agent as which a session of this one may go on, if a person allows
 	// it; empty means none.
 	PlanExit string
@@ -264,6 +267,16 @@ var fields = []*field{
 	{agentfile.Field{ID: "planExit", Spellings: []string{"planExit", "plan_exit"}, Textual: true},
 		"The agent as which a session of this one goes on, by the tool plan_exit, once a person has allowed it.", filledText, nil,
 		func(p *parser, d *Definition, e agentfile.Entry) { d.PlanExit, _ = p.Text(e) }},
+	{agentfile.Field{ID: "onNobody", Spellings: []string{"onNobody", "on_nobody"}},
+		"What the agent does where nobody answers its question (ask_user): continue by its own judgement, or stop.", words("continue", "stop"), "continue",
+		func(p *parser, d *Definition, e agentfile.Entry) {
+			switch s, _ := p.Text(e); s {
+			case "continue", "stop":
+				d.StopsUnanswered = s == "stop"
+			default:
+				p.WrongType(e, "continue or stop")
+			}
+		}},
 	{agentfile.Field{ID: "residentFile", Spellings: []string{"residentFile", "resident_file"}, Textual: true},
 		"A file of the workspace whose content stands before the prompt of each run.", filledText, nil,
 		func(p *parser, d *Definition, e agentfile.Entry) {
