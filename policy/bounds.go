@@ -56,6 +56,15 @@ func (p *Policy) Sandboxed() permission.Source {
 	return p.sandbox
 }
 
+// MasksForModel returns where the policy demands that models read placeholders instead of
+// credentials. Without a file it does not.
+func (p *Policy) MasksForModel() permission.Source {
+	if p == nil {
+		return permission.Source{}
+	}
+	return p.masks
+}
+
 // limits reads bounds of settings.
 func (r *reader) limits(v *hujson.Value) error {
 	object, ok := v.Value.(*hujson.Object)
@@ -118,6 +127,18 @@ func (r *reader) sandboxed(v *hujson.Value) error {
 	return nil
 }
 
+// masked reads whether models read placeholders instead of credentials.
+func (r *reader) masked(v *hujson.Value) error {
+	switch v.Value.Kind() {
+	case 't':
+		r.policy.masks = r.at(v)
+	case 'f':
+	default:
+		return r.refuse(v, "maskForModel: want true or false")
+	}
+	return nil
+}
+
 // boundLines says for people what is bounded, a line for each setting.
 func (p *Policy) boundLines() []string {
 	var lines []string
@@ -131,6 +152,9 @@ func (p *Policy) boundLines() []string {
 	}
 	if p.sandbox.File != "" {
 		lines = append(lines, fmt.Sprintf("sandbox: required (%s)", p.sandbox))
+	}
+	if p.masks.File != "" {
+		lines = append(lines, fmt.Sprintf("maskForModel: credentials are hidden from models (%s)", p.masks))
 	}
 	return lines
 }

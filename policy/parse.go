@@ -32,6 +32,7 @@ var keys = func() map[string]func(r *reader, v *hujson.Value) error {
 		"limits":       (*reader).limits,
 		"budget":       (*reader).budget,
 		"sandbox":      (*reader).sandboxed,
+		"maskForModel": (*reader).masked,
 
 		"allowedMcpServers": serversOf(false),
 		"deniedMcpServers":  serversOf(true),

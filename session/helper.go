@@ -29,7 +29,7 @@ func (s *Session) consult(ctx context.Context, h *Helper, prompt string) (answer
 		return "", usage, err
 	}
 	defer func() { s.usage.settle(reserved, &usage, err) }()
-	return s.p.models.Answer(ctx, m, req, s.p.limits.ofModel())
+	return s.p.models.Answer(ctx, m, req, s.p.limits.ofModel(s.hidden))
 }
 
 // request is what the helper's model is sent.
@@ -121,7 +121,11 @@ func (m *Manager) Summarise(ctx context.Context, h *Helper, id string) (*Summary
 		how += " (" + termtext.OneLine(r.Error, 500) + ")"
 	}
 	prompt := fmt.Sprintf(tellAbout, r.Agent, how, conversation.Render(messages, maxSummarised))
-	text, usage, err := m.p.models.Answer(ctx, by, h.request(prompt, r.Path), m.p.limits.ofModel())
+	hides, err := m.hides(nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	text, usage, err := m.p.models.Answer(ctx, by, h.request(prompt, r.Path), m.p.limits.ofModel(hides))
 	if err != nil {
 		return nil, err
 	}

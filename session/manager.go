@@ -68,6 +68,7 @@ func OpenManager(ctx context.Context, opts Options) (*Manager, error) {
 		},
 		models:   &models.Models{Named: opts.Model, Own: opts.Own, Defaults: opts.Defaults, Prices: opts.Prices},
 		window:   opts.Window,
+		masks:    opts.MaskForModel,
 		trained:  opts.Trained,
 		limits:   limits,
 		paths:    opts.Workspace,

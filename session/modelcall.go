@@ -186,7 +186,7 @@ func (c *modelCall) messages(ctx context.Context) []model.Message {
 }
 
 func (c *modelCall) stream(step context.Context, req *model.Request, a *answer) error {
-	for part, err := range c.s.p.limits.ofModel().Stream(step, c.s.agent.model, req) {
+	for part, err := range c.s.p.limits.ofModel(c.s.hidden).Stream(step, c.s.agent.model, req) {
 		if err != nil {
 			a.shown.End(a.id, c.s.log.Publish)
 			return err

@@ -15,6 +15,7 @@ import (
 	"github.com/agentworker/worker/session/audit"
 	"github.com/agentworker/worker/session/conversation"
 	"github.com/agentworker/worker/session/gate"
+	"github.com/agentworker/worker/session/hidden"
 	"github.com/agentworker/worker/session/inbox"
 	"github.com/agentworker/worker/session/journal"
 	"github.com/agentworker/worker/session/lifetime"
@@ -90,6 +91,7 @@ func (m *Manager) openClaimed(ctx context.Context, spec *Spec) (*Session, error)
 		return nil, err
 	}
 	s.log.Continue(t.Publisher)
+	s.hidden.Restore(st.Hidden)
 	s.notes.SetTodo(st.Todo)
 	s.notes.SetPlan(st.Plan)
 	s.before = before{steps: r.Steps, worked: st.Worked, answer: st.Answer, step: st.Step()}
@@ -174,6 +176,9 @@ func (m *Manager) newSession(ctx context.Context, spec *Spec) (*Session, error) 
 	}
 	s.commands = p.commands.Open(commander{s}, commandsPerTakeover*record.Takeovers)
 	s.calls.Background = s.commands
+	if err = m.hide(ctx, s, spec.Resumes); err != nil {
+		return nil, err
+	}
 	s.usage = usage{budget: budget, totals: &p.totals, log: s.log, life: s.life, ask: s.calls.AskBudget}
 	switch {
 	case s.caller:
@@ -183,6 +188,38 @@ func (m *Manager) newSession(ctx context.Context, spec *Spec) (*Session, error) 
 		spec.Resumes.begin(s, spec.Task)
 	}
 	return s, nil
+}
+
+// hide gives a session its view of credentials, with what the session before it has sent.
+func (m *Manager) hide(ctx context.Context, s *Session, resumes *Resumed) (err error) {
+	if s.hidden, err = m.hides(s.parent, s.log); err != nil || s.hidden == nil {
+		return err
+	}
+	s.calls.PutBack = s.hidden.PutBack
+	if resumes == nil || resumes.ID == "" {
+		return nil
+	}
+	before, err := m.p.Store.Transcripts.Hidden(ctx, resumes.ID)
+	s.hidden.Restore(before)
+	return err
+}
+
+// hides returns how the model of a session below parent reads credentials. The journal is told of
+// placeholders. A nil parent or journal means none.
+func (m *Manager) hides(parent *Session, to *journal.Journal) (*hidden.View, error) {
+	policy, err := m.p.calls.Policy.Current()
+	if err != nil || !m.p.masks && policy.MasksForModel().File == "" {
+		return nil, err
+	}
+	var above *hidden.View
+	if parent != nil {
+		above = parent.hidden
+	}
+	return hidden.New(above, func(all []hidden.Placeholder) {
+		if to != nil {
+			to.Append(log.HiddenEntry(all))
+		}
+	}), nil
 }
 
 // pickModel gives the session its model, or a router that picks it. Warnings say which models

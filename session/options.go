@@ -15,6 +15,7 @@ import (
 	"github.com/agentworker/worker/policy"
 	"github.com/agentworker/worker/session/audit"
 	"github.com/agentworker/worker/session/gate"
+	"github.com/agentworker/worker/session/hidden"
 	"github.com/agentworker/worker/session/models"
 	"github.com/agentworker/worker/session/outcome"
 	"github.com/agentworker/worker/session/retention"
@@ -50,6 +51,10 @@ type Options struct {
 	EndNotes outcome.EndNotes // of sessions that this process ends after theirs has died; nil means none
 
 	Window func(name string) int64 // tokens of a model's context window; 0, like a nil Window, means unknown
+
+	// MaskForModel says that models read placeholders where the conversation has credentials. A
+	// policy may demand it.
+	MaskForModel bool
 
 	Trained func(name string) bool // a model is trained for the tools of [tool.Spec.Trained]; nil means none is
 
@@ -119,7 +124,7 @@ func (l Limits) check() error {
 	return nil
 }
 
-// ofModel returns those of a call of a model.
-func (l *Limits) ofModel() models.Limits {
-	return models.Limits{Silence: l.ModelCall, Total: l.ModelTotal}
+// ofModel returns those of a call of a model, which hides what hides does.
+func (l *Limits) ofModel(hides *hidden.View) models.Limits {
+	return models.Limits{Silence: l.ModelCall, Total: l.ModelTotal, Hides: hides}
 }

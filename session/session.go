@@ -13,6 +13,7 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session/conversation"
+	"github.com/agentworker/worker/session/hidden"
 	"github.com/agentworker/worker/session/inbox"
 	"github.com/agentworker/worker/session/journal"
 	"github.com/agentworker/worker/session/lifetime"
@@ -44,6 +45,8 @@ type Session struct {
 	calls *toolcall.Calls            // tool calls, the gate before them, and questions
 	usage usage                      // what it uses, and may use
 	notes notes.Noted                // what its model has noted
+
+	hidden *hidden.View // credentials as its model reads them; nil hides none
 
 	commands *commands.Commands // that go on in its background
 

@@ -48,6 +48,7 @@ func applyPatch(ws *Workspace) Tool {
 			Description:  patchDescription,
 			InputSchema:  schemaFor[applyPatchArgs](),
 			TellsChanges: true,
+			Local:        true,
 			RuledBy:      toolcatalog.Writers,
 			Trained:      true,
 		},

@@ -63,6 +63,7 @@ func editFile(ws *Workspace) Tool {
 				"Line ends (LF or CRLF), a byte order mark and the mode are kept; write \\n in both texts. If it fails, nothing has changed.",
 			InputSchema:  schemaFor[editFileArgs](),
 			TellsChanges: true,
+			Local:        true,
 		},
 		values: func(a editFileArgs) ([]permission.Value, error) {
 			values, err := ws.editValues(a.Path)

@@ -28,6 +28,7 @@ func globFiles(ws *Workspace) Tool {
 				"Leaves out .git and what .gitignore names; a path that is itself ignored is searched. Use grep to search in their content.",
 			InputSchema: schemaFor[globArgs](),
 			ReadOnly:    true,
+			Local:       true,
 		},
 		values: func(a globArgs) ([]permission.Value, error) {
 			return ws.pathValues(toolcatalog.Glob, a.Path)

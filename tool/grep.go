@@ -45,6 +45,7 @@ func grepFiles(ws *Workspace) Tool {
 				"a path that is itself ignored is searched.", ws.opts.MaxMatches, showSize(ws.opts.MaxFileBytes)),
 			InputSchema: schemaFor[grepArgs](),
 			ReadOnly:    true,
+			Local:       true,
 		},
 		values: func(a grepArgs) ([]permission.Value, error) {
 			return ws.pathValues(toolcatalog.Grep, a.Path)

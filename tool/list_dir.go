@@ -25,6 +25,7 @@ func listDir(ws *Workspace) Tool {
 				"symbolic links with where they lead. Leaves out .git and what .gitignore names. Use glob to find files at any depth.",
 			InputSchema: schemaFor[listDirArgs](),
 			ReadOnly:    true,
+			Local:       true,
 		},
 		values: func(a listDirArgs) ([]permission.Value, error) {
 			return ws.pathValues(toolcatalog.ListDir, a.Path)

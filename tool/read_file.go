@@ -37,6 +37,7 @@ func readFile(ws *Workspace) Tool {
 				"     1→text", ws.opts.MaxOutputLines, showSize(int64(ws.opts.MaxOutputBytes)), maxLineBytes),
 			InputSchema: schemaFor[readFileArgs](),
 			ReadOnly:    true,
+			Local:       true,
 		},
 		values: func(a readFileArgs) ([]permission.Value, error) {
 			return ws.filePathValues(toolcatalog.ReadFile, a.Path)

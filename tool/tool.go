@@ -89,6 +89,10 @@ type Spec struct {
 	// is not offered the tool.
 	Unavailable bool
 
+	// Local says that what is in the arguments stays on this machine: no program and no
+	// server gets it.
+	Local bool
+
 	// OwnTimeLimit says that Run bounds its own time; else the session does.
 	OwnTimeLimit bool
 

@@ -28,6 +28,7 @@ func writeFile(ws *Workspace) Tool {
 				"a symbolic link is followed, not replaced; a read-only file is refused.",
 			InputSchema:  schemaFor[writeFileArgs](),
 			TellsChanges: true,
+			Local:        true,
 		},
 		values: func(a writeFileArgs) ([]permission.Value, error) {
 			values, err := ws.filePathValues(toolcatalog.WriteFile, a.Path)

@@ -77,7 +77,7 @@ var mayImport = map[string][]string{
 	"tool/commands":         {"permission", "permission/shell", "sandbox", "tool", "tool/internal/headtail"},                  // that go on in the background
 	"tool/internal/control": {"internal/worktree"},                                                                            // what steers agents and git, apart from the tools
 	"tool":                  {"permission", "permission/shell", "sandbox", "internal/worktree", "tool/internal/control"},
-	"session":               {"hooks", "internal/hookconfig", "session/audit", "session/conversation", "session/gate", "session/inbox", "session/journal", "session/lease", "session/lifetime", "session/masking", "session/models", "session/notes", "session/requests", "session/store", "session/toolcall", "eventbus", "eventbus/event", "permission", "permission/shell", "policy", "model", "tool", "tool/commands"},
+	"session":               {"hooks", "internal/hookconfig", "session/audit", "session/conversation", "session/gate", "session/hidden", "session/inbox", "session/journal", "session/lease", "session/lifetime", "session/masking", "session/models", "session/notes", "session/requests", "session/store", "session/toolcall", "eventbus", "eventbus/event", "permission", "permission/shell", "policy", "model", "tool", "tool/commands"},
 	"taskt":                 {"agentdefs", "agentdefs/instructions", "agentdefs/skills", "session", "session/gate", "session/masking", "session/store", "eventbus", "eventbus/event", "model", "tool", "permission", "taskt/budget", "taskt/control", "taskt/input", "taskt/memory", "taskt/offer", "taskt/planexit", "taskt/report", "taskt/skilltool", "taskt/slots", "taskt/workdir", "internal/spendlimit", "internal/mcpconfig"},
 	"frontdoor":             {"taskt", "taskt/control", "taskt/input", "taskt/offer", "taskt/slots", "taskt/upkeep", "session", "session/live", "session/store", "eventbus", "eventbus/event", "frontdoor/mcpserver/internal/exttask", "frontdoor/mcpserver/internal/mcphttp", "frontdoor/mcpserver/internal/transport"},
 
@@ -97,22 +97,23 @@ var mayImport = map[string][]string{
 	"session/audit":        {"eventbus", "eventbus/event", "permission"},
 	"session/conversation": {"model"},
 	"session/gate":         {"session/store", "eventbus/event", "model", "permission", "permission/shell", "policy", "tool"},
+	"session/hidden":       {"model"},
 	"session/inbox":        {"session/record", "session/requests", "model"},
 	"session/journal":      {"session/lease", "session/lifetime", "session/masking", "session/store", "eventbus", "eventbus/event", "model"},
 	"session/lease":        {"eventbus"},
 	"session/lifetime":     nil,
 	"session/live":         {"session/store", "eventbus/event", "model"}, // what sessions do now, for every view
 	"session/masking":      {"eventbus/event", "model"},
-	"session/models":       {"model"},
+	"session/models":       {"session/hidden", "model"},
 	"session/notes":        {"session/store", "eventbus/event", "permission", "tool"},
 	"session/toolcall":     {"hooks", "internal/hookconfig", "session/audit", "session/gate", "session/inbox", "session/journal", "session/lifetime", "session/masking", "session/store", "eventbus/event", "model", "permission", "tool"},
 
 	// What is stored of sessions, below what runs them: each may import those above it in this list.
 	"session/record":     {"eventbus/event", "model"},
-	"session/log":        {"session/masking", "session/record", "eventbus/event", "model"}, // it knows no store
+	"session/log":        {"session/hidden", "session/masking", "session/record", "eventbus/event", "model"}, // it knows no store
 	"session/index":      {"session/log", "session/record", "eventbus", "eventbus/event"},
 	"session/approval":   {"session/index", "session/record", "eventbus", "eventbus/event"},
-	"session/transcript": {"session/index", "session/log", "session/record", "eventbus", "eventbus/event", "model"},
+	"session/transcript": {"session/hidden", "session/index", "session/log", "session/record", "eventbus", "eventbus/event", "model"},
 	"session/outcome":    {"session/index", "session/log", "session/record", "session/transcript", "eventbus"},
 	"session/requests":   {"session/index", "session/outcome", "session/record", "eventbus", "eventbus/event"},
 	"session/integrity":  {"session/approval", "session/index", "session/lease", "session/log", "session/record", "eventbus", "eventbus/event"},

@@ -22,15 +22,15 @@ func maskJSON(text string, asked bool) string {
 	if !strings.Contains(text, `\`) || !json.Valid([]byte(text)) {
 		return masked
 	}
-	text = maskStrings(text, asked)
+	text = eachString(text, func(text string) string { return mask(text, asked) })
 	if masked = mask(text, asked); json.Valid([]byte(masked)) { // also what begins in one string and ends in the next
 		return masked
 	}
 	return text
 }
 
-// maskStrings masks the strings of a JSON text, each by itself.
-func maskStrings(text string, asked bool) string {
+// eachString returns a JSON text with f of each of its strings.
+func eachString(text string, f func(string) string) string {
 	var out strings.Builder
 	for {
 		from := strings.IndexByte(text, '"')
@@ -46,27 +46,27 @@ func maskStrings(text string, asked bool) string {
 		}
 		to++
 		out.WriteString(text[:from])
-		out.WriteString(maskString(text[from:to], asked))
+		out.WriteString(ofString(text[from:to], f))
 		text = text[to:]
 	}
 	out.WriteString(text)
 	return out.String()
 }
 
-// maskString masks a string of JSON, with its quotes.
-func maskString(quoted string, asked bool) string {
+// ofString returns f of a string of JSON, with its quotes.
+func ofString(quoted string, f func(string) string) string {
 	var text string
 	if err := json.Unmarshal([]byte(quoted), &text); err != nil {
 		return quoted
 	}
-	masked := mask(text, asked)
-	if masked == text {
+	changed := f(text)
+	if changed == text {
 		return quoted
 	}
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(masked); err != nil {
+	if err := enc.Encode(changed); err != nil {
 		return quoted
 	}
 	return strings.TrimSuffix(out.String(), "\n")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/session/hidden"
 	"github.com/agentworker/worker/session/record"
 )
 
@@ -116,6 +117,12 @@ func (f *fold) addEntry(e Entry) error {
 		f.addMessage(&entry, e.Time)
 	case unmaskedKind:
 		return f.expect(e.Data)
+	case hiddenKind:
+		var entry []hidden.Placeholder
+		if err := json.Unmarshal(e.Data, &entry); err != nil {
+			return err
+		}
+		f.Hidden = append(f.Hidden, entry...)
 	case budgetKind:
 		f.Budget = bytes.Clone(e.Data)
 	case reserveKind:

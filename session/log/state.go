@@ -6,6 +6,7 @@ import (
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/session/hidden"
 	"github.com/agentworker/worker/session/record"
 )
 
@@ -75,6 +76,9 @@ type State struct {
 	// Todo and Plan are what the session has noted last.
 	Todo event.Todo
 	Plan event.Plan
+
+	// Hidden is what the session's model has read in place of credentials.
+	Hidden []hidden.Placeholder
 
 	LastTurn   event.TurnMessage             // of the last turn that has ended
 	latest     string                        // the outcome of the last call that has one

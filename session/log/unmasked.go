@@ -5,6 +5,7 @@ import (
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/secrets"
+	"github.com/agentworker/worker/session/hidden"
 	"github.com/agentworker/worker/session/masking"
 )
 
@@ -61,6 +62,9 @@ func (f *fold) unmaskedOf(ev event.Event) event.Event {
 	delete(f.unmasked, key)
 	return unmasked
 }
+
+// HiddenEntry returns the entry with what a session's model reads in place of credentials.
+func HiddenEntry(all []hidden.Placeholder) Entry { return newEntry(hiddenKind, all) }
 
 // Mask masks messages for people and other programs.
 func Mask(messages []*Message) []*Message {

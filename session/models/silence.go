@@ -8,12 +8,14 @@ import (
 
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/session/hidden"
 )
 
 // Limits bound a call of a model.
 type Limits struct {
 	Silence time.Duration // how long nothing may come of the answer
 	Total   time.Duration
+	Hides   *hidden.View // keeps credentials from the model; nil hides none
 }
 
 // errTotal is in the error of a call that has taken too long as a whole.
@@ -39,7 +41,7 @@ func (l Limits) Stream(ctx context.Context, by model.Model, req *model.Request) 
 			}
 			return failed
 		}
-		for part, err := range by.Stream(call, req) {
+		for part, err := range by.Stream(call, l.Hides.Request(req)) {
 			if err != nil {
 				if why := passed(); why != nil {
 					err = why

@@ -61,7 +61,7 @@ func TestLimits(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var last error
-			for _, err := range (Limits{2 * time.Minute, 30 * time.Minute}).Stream(t.Context(), test.model, &model.Request{}) {
+			for _, err := range (Limits{Silence: 2 * time.Minute, Total: 30 * time.Minute}).Stream(t.Context(), test.model, &model.Request{}) {
 				last = err
 				<-time.After(test.slow)
 			}
@@ -78,7 +78,7 @@ func TestLimitsRetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := paced{3 * time.Minute, []model.Part{model.Stop{Reason: model.StopEnd}}}
 		waits := retrying{m}
-		for _, err := range (Limits{2 * time.Minute, 30 * time.Minute}).Stream(t.Context(), waits, &model.Request{}) {
+		for _, err := range (Limits{Silence: 2 * time.Minute, Total: 30 * time.Minute}).Stream(t.Context(), waits, &model.Request{}) {
 			if err != nil {
 				t.Error(err)
 			}
@@ -103,7 +103,7 @@ func TestLimitsCaller(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		var last error
-		for _, err := range (Limits{2 * time.Minute, 30 * time.Minute}).Stream(ctx, paced{time.Hour, []model.Part{model.Stop{}}}, &model.Request{}) {
+		for _, err := range (Limits{Silence: 2 * time.Minute, Total: 30 * time.Minute}).Stream(ctx, paced{time.Hour, []model.Part{model.Stop{}}}, &model.Request{}) {
 			last = err
 		}
 		if !errors.Is(last, context.DeadlineExceeded) {
@@ -117,7 +117,7 @@ func TestAnswerSteady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var m Models
 		slow := paced{time.Minute, []model.Part{model.TextDelta{Text: "s"}, model.TextDelta{Text: "o"}, model.Stop{Reason: model.StopEnd}}}
-		got, _, err := m.Answer(t.Context(), slow, &model.Request{}, Limits{90 * time.Second, time.Hour})
+		got, _, err := m.Answer(t.Context(), slow, &model.Request{}, Limits{Silence: 90 * time.Second, Total: time.Hour})
 		if err != nil || got != "so" {
 			t.Errorf("got %q, %v", got, err)
 		}

@@ -33,7 +33,7 @@ func (s *Calls) admit(ctx context.Context, c *Call, wait bool) {
 		c.End(s.Audit.wrong(c, "there is no tool %q; the tools are: %s", c.Name, s.Tools.Known()))
 		return
 	}
-	args := json.RawMessage(c.Arguments)
+	args := c.arguments(s.PutBack)
 	if c.Prepared == nil {
 		if err := checkObject(args); err != nil && c.CutAt != 0 {
 			limit := "limit"
@@ -107,10 +107,19 @@ func (s *Calls) admitDecided(ctx context.Context, c *Call, layers *gate.Layers, 
 	c.admitted = admitted
 }
 
+// arguments are those of a call as its tool gets them. Credentials are put back for tools that hand nothing
+// on.
+func (c *Call) arguments(putBack func(string) string) json.RawMessage {
+	if putBack == nil || c.tool == nil || !c.tool.Spec().Local {
+		return json.RawMessage(c.Arguments)
+	}
+	return json.RawMessage(putBack(c.Arguments))
+}
+
 // toolCall is the call as its tool gets it.
 func (s *Calls) toolCall(c *Call) *tool.Call {
 	r := s.log.Record()
-	return &tool.Call{ID: c.ID, SessionID: s.log.ID, Agent: r.Agent, Began: r.CreatedAt, MessageID: c.MessageID, Step: c.step, Traceparent: r.Traceparent, Args: json.RawMessage(c.Arguments), Caller: c, Background: s.Background}
+	return &tool.Call{ID: c.ID, SessionID: s.log.ID, Agent: r.Agent, Began: r.CreatedAt, MessageID: c.MessageID, Step: c.step, Traceparent: r.Traceparent, Args: c.arguments(s.PutBack), Caller: c, Background: s.Background}
 }
 
 // run runs a call within its time limit. Its frame is small, because thousands of calls may

@@ -54,6 +54,8 @@ type Calls struct {
 	AgentHooks []*hookconfig.Hook // of the agent's file
 	HooksAbove []*hookconfig.Hook // of the files of the agents above, for calls of tools
 
+	PutBack func(args string) string // puts credentials that models don't read into the arguments of a call; nil changes nothing
+
 	Background tool.Background // keeps commands that go on; nil means none can
 
 	p        *Process

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/session/hidden"
 	"github.com/agentworker/worker/session/log"
 	"github.com/agentworker/worker/session/record"
 )
@@ -28,6 +29,24 @@ func (rd *Reader) Conversation(ctx context.Context, id string) ([]*log.Message, 
 	own := state.Completed(cutOff)
 	before, err := rd.before(ctx, r, state)
 	return append(before, own...), err
+}
+
+// Hidden returns what the models of a session, and of those that it has resumed, have read in place of
+// credentials.
+func (rd *Reader) Hidden(ctx context.Context, id string) ([]hidden.Placeholder, error) {
+	r, err := rd.index.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	state, err := rd.index.State(ctx, r.Path)
+	if err != nil {
+		return nil, fmt.Errorf("reading the log of %w", err)
+	}
+	if r.Resumes == "" {
+		return state.Hidden, nil
+	}
+	before, err := rd.Hidden(ctx, r.Resumes)
+	return append(before, state.Hidden...), err
 }
 
 // before returns the conversation that a session continues.

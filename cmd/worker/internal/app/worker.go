@@ -180,6 +180,8 @@ func (a *Worker) openSessions(ctx context.Context, above *policy.Store, who atte
 		Window: func(name string) int64 {
 			return p.Settings.ContextWindow.Of(a.prices.Window(name))
 		},
+		MaskForModel: p.Settings.MaskForModel,
+
 		Trained:   provider.Patches,
 		TakesOver: who.stays,
 		Retention: p.Settings.Retained(),

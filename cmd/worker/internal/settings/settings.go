@@ -77,6 +77,7 @@ type Settings struct {
 
 	ModelTimeout time.Duration
 	ModelTotal   time.Duration
+	MaskForModel bool
 	ToolTimeout  time.Duration
 	Prices       string // the file of the prices of models; empty means the built-in ones
 
@@ -157,6 +158,7 @@ func (s *Settings) Register(command *pflag.FlagSet) {
 	flags.Var(s.AgentKeys.value(), "agent-key", "where the API key of an agent is, as AGENT/PROVIDER=env:VARIABLE, file:PATH or command:COMMAND; can be given more than once (default: that of all agents)")
 	flags.DurationVar(&s.ModelTimeout, "model-timeout", 2*time.Minute, "how long a model may be silent in one call, 1s to 30m")
 	flags.DurationVar(&s.ModelTotal, "model-total", 30*time.Minute, "how long one model call may take, its tries and the waits between them included, 1s to 24h")
+	flags.BoolVar(&s.MaskForModel, "mask-for-model", false, "replace what looks like a credential before a model reads it; file tools get it back")
 	flags.DurationVar(&s.ToolTimeout, "tool-timeout", 30*time.Second, "how long one call of a tool may take that has no time limit of its own, 1s to 1h")
 	flags.Var(file(&s.Prices), "prices", "a file with the prices of models, in the form of https://models.dev/api.json (default: built-in ones)")
 	s.ContextWindow.register(flags)
