@@ -113,7 +113,7 @@ type Spec struct {
 	RuledBy []string
 
 	// Server is the MCP server whose tool it is; empty means it is of none. Where there are many
-	// such tools, they are declared by name alone.
+	// such tools, only their names are declared.
 	Server string
 
 	// Trained says that the tool is for models that are trained to call it. Others are offered
@@ -150,7 +150,7 @@ type Call struct {
 	// refuses the value. nil means all such values are refused.
 	Judge func(ctx context.Context, value permission.Value) error
 
-	// Ask puts a question of the program behind the call to a person, and waits for the answer. nil
+	// Ask puts a question of the call's program to a person, and waits for the answer. nil
 	// means that nobody can be asked.
 	Ask func(ctx context.Context, q Inquiry) (Reply, error)
 
@@ -186,7 +186,7 @@ type Reply struct {
 	Declined bool
 }
 
-// Progress is what the program behind a call says while it works: how far it is, or a line of its
+// Progress is what the program of a call says while it works: how far it is, or a line of its
 // log.
 type Progress struct {
 	Done, Total float64 // 0 means not known

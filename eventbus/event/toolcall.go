@@ -57,7 +57,7 @@ type FileChange struct {
 	After  string `json:"after,omitempty"`  // the same, as the tool has left it; empty means that the file is gone
 }
 
-// ToolProgress reports what the program behind a call says while it works.
+// ToolProgress reports what the program of a call says while it works.
 type ToolProgress struct {
 	ToolCallID string  `json:"toolCallId"`
 	Done       float64 `json:"done,omitempty"`

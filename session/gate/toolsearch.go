@@ -17,8 +17,8 @@ import (
 	"github.com/agentworker/worker/tool"
 )
 
-// Bounds of what MCP servers may add to a request. Beyond one of the first two, their tools are
-// declared by name alone.
+// Bounds of what MCP servers may add to a request. Beyond one of the first two, only the
+// names of their tools are declared.
 const (
 	MaxServerTools = 40       // declared in full
 	windowShare    = 10       // hundredths of the context window for them
@@ -28,9 +28,9 @@ const (
 	maxKnown       = 60       // names in an error about a tool that there is none of
 )
 
-// Declared describes the tools for the next request: those of Offered. Where MCP servers have more
-// tools than a request has room for, only those are declared in full that the conversation has
-// searched for or called last, and tool_search has the names of all. A window of 0 is not known.
+// Declared describes the tools for the next request: what Offered returns, as far as a request has
+// room for the tools of MCP servers. Beyond that, tool_search has their names. In full it declares
+// the ones that the conversation has searched for or called last. A window of 0 is not known.
 func (ts *ToolSet) Declared(rulesets []*permission.Ruleset, trained bool, window int64, messages []model.Message) []model.ToolSpec {
 	offered := ts.Offered(rulesets, trained)
 	if ts.source == nil {

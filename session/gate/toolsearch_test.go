@@ -63,7 +63,7 @@ func find(t *testing.T, set *ToolSet, rules []*permission.Ruleset, words string)
 	}
 }
 
-// TestDeclared holds from where on tools of servers are declared by name alone.
+// TestDeclared holds from which number on only the names of servers' tools are declared.
 func TestDeclared(t *testing.T) {
 	for _, c := range []struct {
 		tools, size int
@@ -89,8 +89,8 @@ func TestDeclared(t *testing.T) {
 	}
 }
 
-// TestToolSearch: what a conversation has found or called is declared, only what rules leave is found, and what a
-// server says declares nothing else.
+// TestToolSearch: a conversation's finds and calls are declared. Rules hide tools from the search, and
+// a result of a server declares nothing.
 func TestToolSearch(t *testing.T) {
 	set, rules := serving(t, 2000, 0), rulesOf(t, `{"*":"deny","mcp__forge__*":"allow","mcp__forge__do_007":"deny"}`)
 	_, search := declared(set, rules, 0, nil)

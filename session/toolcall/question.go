@@ -107,7 +107,7 @@ func (s *Calls) AskPerson(ctx context.Context, call *tool.Call, ask event.Ask) (
 	return a, nil
 }
 
-// asker returns what puts questions of the program behind a call to a person: [tool.Call.Ask].
+// asker returns a function that puts questions of a call's program to a person: [tool.Call.Ask].
 func asker(s *Calls, call *tool.Call) func(context.Context, tool.Inquiry) (tool.Reply, error) {
 	var asked atomic.Int32
 	return func(ctx context.Context, q tool.Inquiry) (tool.Reply, error) {

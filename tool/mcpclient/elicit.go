@@ -78,7 +78,7 @@ type form struct {
 	fields  []field
 }
 
-// field is one thing that a server asks. Without a name it asks for a yes alone.
+// field is one thing that a server asks. Without a name it asks only for a yes.
 type field struct {
 	name, kind string
 	about      string // what the server says of it
@@ -187,7 +187,7 @@ func readField(name string, s schema) (*field, error) {
 		}
 		title = termtext.OneLine(title, maxChoice)
 		if title == "" || slices.Contains(f.choices, title) {
-			return nil, fmt.Errorf("its field %q has choices that can't be told apart", termtext.OneLine(name, 60))
+			return nil, fmt.Errorf("its field %q has two choices that look the same", termtext.OneLine(name, 60))
 		}
 		f.choices, f.values = append(f.choices, title), append(f.values, v)
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/agentworker/worker/tool"
 )
 
-// TestPages: a large result is read page by page, by its session alone.
+// TestPages: a large result is read page by page, and only by its own session.
 func TestPages(t *testing.T) {
 	p := newPlace(t, self("t"))
 	large := p.call("mcp__t__large", "")

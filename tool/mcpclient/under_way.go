@@ -40,7 +40,7 @@ type underWay struct {
 	notes []string // for the model, behind the result
 }
 
-// calls are those that a connection's server works on, by their tokens.
+// calls has the calls that a connection's server works on, by their tokens.
 type calls struct {
 	mu    sync.Mutex
 	last  int
