@@ -210,3 +210,31 @@ func TestFoldedNames(t *testing.T) {
 		}
 	}
 }
+
+// TestLinksFromOutside: a file that rules deny outside of the workspace is denied by its hard links in there,
+// and one that they do not deny is not.
+func TestLinksFromOutside(t *testing.T) {
+	const setup = `mkdir -p ../out/deep ../fine; echo S3CRETMARK > ../out/deep/key; echo old > ../out/locked; echo fine > ../fine/x; echo S3CRETMARK > ../home/mine;
+		ln ../out/deep/key a; mkdir sub; ln ../out/deep/key sub/b; ln ../out/locked c; ln ../fine/x d; ln ../home/mine e; echo own > f; ln f g; `
+	for name, c := range map[string]struct{ rules, setup, want string }{
+		"denied by a folder":         {`"read_file": {"*": "allow", "OUT/**": "deny", "HOME/mine": "deny"}, "write_file": {"*": "allow", "OUT/**": "deny"}`, ``, "fine own own"},
+		"denied to be read":          {`"read_file": {"*": "allow", "OUT/deep/*": "deny", "HOME/m*": "deny"}, "write_file": {"*": "allow", "OUT/locked": "deny"}`, ``, "old fine own own"},
+		"denied to be changed":       {`"read_file": {"*": "allow", "OUT/deep/key": "deny", "HOME/**": "deny"}, "edit_file": {"*": "allow", "OUT/l*": "deny"}`, ``, "old fine own own"},
+		"what cannot be looked at":   {`"read_file": {"*": "allow", "OUT/**": "deny"}`, `rm e; chmod 0 ../out`, "own own"},
+		"too many names to look at":  {`"read_file": {"*": "allow", "OUT/**": "deny"}`, `rm e; mkdir ../out/many; (cd ../out/many; seq 1 50001 | xargs touch)`, "own own"},
+		"a folder that is not there": {`"read_file": {"*": "allow", "OUT/no/**": "deny"}`, `rm a e sub/b`, "old fine own own"},
+	} {
+		if name == "what cannot be looked at" && os.Geteuid() == 0 {
+			continue
+		}
+		p := newPlace(t, all, setup+c.setup, sandbox.Options{})
+		out := filepath.Join(filepath.Dir(p.root), "out")
+		t.Cleanup(func() { p.script(`chmod u+rwx ../out`) })
+		p.input.Layers.Agents[0] = rules(t, `{"*": "allow", `+strings.NewReplacer("OUT", out, "HOME", p.home).Replace(c.rules)+`}`)
+		got, _ := p.run(`cat a sub/b c d e f g 2>/dev/null | tr '\n' ' '; for f in a c d f; do echo PWNED >> $f; done 2>/dev/null; ln a h; mv c i; echo PWNED >> i; cat h`)
+		if strings.Contains(got, mark) || !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+		p.script(`chmod u+rwx ../out; if grep -rqs PWNED ../out` + map[bool]string{true: "/nothing"}[name == "a folder that is not there"] + `; then exit 1; fi; grep -q PWNED f`)
+	}
+}

@@ -217,6 +217,9 @@ func (p *Profile) why(abs, tool string) string {
 	if tool == writeTool && d.Action == permission.Allow {
 		d = p.layers.Decide(spellings(p.value(editTool, abs), p.folds(abs)))
 	}
+	if p.may(d.Action) {
+		return "another name of the file is denied, or may be"
+	}
 	return d.Reason()
 }
 

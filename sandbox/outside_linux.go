@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/sandbox/internal/wire"
+	"golang.org/x/sys/unix"
 )
 
 // maxOutside bounds the names that are looked at below one folder outside of the
@@ -24,7 +25,7 @@ var errManyNames = errors.New("more names than are looked at")
 // beside the workspace.
 func (p *Profile) hideOutside(l *layout) {
 	var denied []string
-	for _, place := range p.deniedPlaces() {
+	for _, place := range p.deniedPlaces(readTool) {
 		for _, m := range l.mounts {
 			if m.Op != wire.OpRead && m.Op != wire.OpWrite || contains(p.Workspace, m.Target) || slices.ContainsFunc(p.roots(), func(r string) bool { return contains(r, m.Target) }) {
 				continue
@@ -53,12 +54,12 @@ func (p *Profile) hideOutside(l *layout) {
 // denies reports whether rules deny to read the absolute path.
 func (p *Profile) denies(abs string) bool { return p.decide(readTool, abs) == permission.Deny }
 
-// deniedPlaces returns the files and folders below which rules deny to read something
+// deniedPlaces returns the files and folders below which rules deny something to one of the tools
 // by an absolute path.
-func (p *Profile) deniedPlaces() (out []string) {
+func (p *Profile) deniedPlaces(tools ...string) (out []string) {
 	for _, layer := range p.Rules {
 		for _, r := range layer.Rules {
-			if r.Action != permission.Deny || !about(r, readTool) {
+			if r.Action != permission.Deny || !slices.ContainsFunc(tools, func(tool string) bool { return about(r, tool) }) {
 				continue
 			}
 			pattern := r.Pattern
@@ -164,6 +165,58 @@ func (p *Profile) walkDenied(l *layout, mounted, place string, left *int) (out [
 		return nil
 	})
 	return out, err
+}
+
+// outsideLook is the last look for files that rules deny outside of the workspace, by which a hard link to one
+// is known. It is repeated when twenty times as long has passed as it took.
+type outsideLook struct {
+	key   string
+	when  time.Time
+	took  time.Duration
+	found map[id]verdict
+	all   bool
+}
+
+// maxDeniedOutside bounds the names that are looked at for it.
+const maxDeniedOutside = 50_000
+
+// look returns the denied files. all: there are no others.
+func (o *outsideLook) look(p *Profile) (found map[id]verdict, all bool) {
+	began := time.Now()
+	if key := p.key(); o.found == nil || o.key != key || began.Sub(o.when) > 20*o.took {
+		o.key, o.found, o.all = key, make(map[id]verdict), true
+		left := maxDeniedOutside
+		for _, place := range p.deniedPlaces(readTool, writeTool, editTool) {
+			o.all = deniedFiles(p, place, o.found, &left) == nil && o.all
+		}
+		o.when, o.took = time.Now(), time.Since(began)
+	}
+	return o.found, o.all
+}
+
+// deniedFiles adds the files at place and below it of which rules deny something.
+func deniedFiles(p *Profile, place string, found map[id]verdict, left *int) error {
+	return filepath.WalkDir(place, func(path string, d fs.DirEntry, err error) error {
+		if *left--; *left < 0 {
+			return errManyNames
+		}
+		if err != nil {
+			return ignoreGone(err)
+		}
+		if d.IsDir() && path == p.Workspace {
+			return fs.SkipDir
+		}
+		v := verdict{!p.denies(path), p.decide(writeTool, path) != permission.Deny && p.decide(editTool, path) != permission.Deny}
+		if !d.Type().IsRegular() || v.read && v.write {
+			return nil
+		}
+		var st unix.Stat_t
+		if err := unix.Lstat(path, &st); err != nil {
+			return ignoreGone(err)
+		}
+		found[id{st.Dev, st.Ino}] = both(found, id{st.Dev, st.Ino}, v)
+		return nil
+	})
 }
 
 // visible reports whether path is in something that is mounted from outside, also as a copy, and

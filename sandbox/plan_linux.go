@@ -108,7 +108,7 @@ func (p *Profile) layout(s *scanner, dir string, copied map[string]string) (*lay
 		}
 		l.folder(Folder{g, access}, "", true)
 	}
-	if err := p.workspace(l, trees); err != nil {
+	if err := p.workspace(l, s, trees); err != nil {
 		return nil, err
 	}
 	p.hideOutside(l)
@@ -166,13 +166,13 @@ func (l *layout) above(path string) (dirs []string) {
 
 // workspace adds the workspace, and the parts of it and the other trees that
 // are held.
-func (p *Profile) workspace(l *layout, trees []*folder) error {
+func (p *Profile) workspace(l *layout, s *scanner, trees []*folder) error {
 	var root *folder
 	if len(trees) > 0 && trees[0].path == p.Workspace {
 		root = trees[0]
 	}
 	readOnly := root == nil || root.frozen
-	held, err := collect(trees, false)
+	held, err := collect(trees, func() (map[id]verdict, bool) { return s.outside.look(p) })
 	if err != nil {
 		return err
 	}

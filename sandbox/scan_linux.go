@@ -26,6 +26,7 @@ type scanner struct {
 	tree    map[string]*folder
 	judged  int // names in all that is remembered
 	budget  int // names that may still be judged
+	outside outsideLook
 }
 
 // maxNames bounds the names of a workspace that are judged.
@@ -63,6 +64,7 @@ type name struct {
 	verdict  verdict
 	symlink  bool
 	dev, ino uint64
+	links    uint64 // names that the file has
 }
 
 // settleTime is how old a change of a folder has to be for its time to tell a
@@ -191,6 +193,7 @@ func (s *scanner) read(path string, now stamp, old *folder) (*folder, error) {
 				continue
 			}
 			links, n.dev, n.ino = uint64(st.Nlink), st.Dev, st.Ino
+			n.links = links
 		}
 		f.readAny = f.readAny || n.verdict.read
 		f.writes = f.writes || n.verdict.write
@@ -235,7 +238,7 @@ const (
 
 // find goes through a tree and collects what is denied, at the highest place
 // where all is.
-func (x *findings) find(f *folder, frozen bool, same map[[2]uint64]verdict) {
+func (x *findings) find(f *folder, frozen bool, same map[id]verdict) {
 	switch {
 	case f.clear && len(same) == 0:
 		return
@@ -251,7 +254,7 @@ func (x *findings) find(f *folder, frozen bool, same map[[2]uint64]verdict) {
 	}
 	held := f.held
 	for _, n := range f.linked {
-		if v, ok := same[[2]uint64{n.dev, n.ino}]; ok {
+		if v, ok := same[id{n.dev, n.ino}]; ok {
 			n.verdict = v
 			held = append(held[:len(held):len(held)], n)
 		}
@@ -284,40 +287,72 @@ func (x *findings) find(f *folder, frozen bool, same map[[2]uint64]verdict) {
 	}
 }
 
+// id tells files apart.
+type id [2]uint64
+
 // inodes collects the files that rules deny something of, by which their other
-// names are found. It adds whether any file has another name.
-func (f *folder) inodes(same map[[2]uint64]verdict) (linked bool) {
-	linked = len(f.linked) > 0
+// names are found, and the names that each file with several has here.
+func (f *folder) inodes(same map[id]verdict, names map[id]uint64) {
+	for _, n := range f.linked {
+		names[id{n.dev, n.ino}]++
+	}
 	for _, n := range f.held {
 		if n.ino == 0 {
 			continue
 		}
-		id := [2]uint64{n.dev, n.ino}
-		v, ok := same[id]
-		if !ok {
-			v = verdict{true, true}
-		}
-		same[id] = verdict{v.read && n.verdict.read, v.write && n.verdict.write}
+		names[id{n.dev, n.ino}]++
+		same[id{n.dev, n.ino}] = both(same, id{n.dev, n.ino}, n.verdict)
 	}
 	for _, sub := range f.subs {
-		linked = sub.inodes(same) || linked
+		sub.inodes(same, names)
+	}
+}
+
+// both is what holds for a file of which one name has a verdict.
+func both(same map[id]verdict, file id, v verdict) verdict {
+	if old, ok := same[file]; ok {
+		return verdict{v.read && old.read, v.write && old.write}
+	}
+	return v
+}
+
+// unknown judges files that have names outside of the trees, by what rules deny there. It reports whether
+// any file has several names.
+func (f *folder) unknown(same map[id]verdict, names map[id]uint64, outside func() (map[id]verdict, bool)) (linked bool) {
+	for _, n := range f.linked {
+		file := id{n.dev, n.ino}
+		if linked = true; names[file] >= n.links {
+			continue
+		}
+		if denied, all := outside(); !all {
+			same[file] = verdict{}
+		} else if v, ok := denied[file]; ok {
+			same[file] = both(same, file, v)
+		}
+	}
+	for _, sub := range f.subs {
+		linked = sub.unknown(same, names, outside) || linked
 	}
 	return linked
 }
 
-// collect returns what the trees hold that must not be seen or changed.
-func collect(trees []*folder, readOnly bool) (*findings, error) {
-	same := make(map[[2]uint64]verdict)
+// collect returns what the trees hold that must not be seen or changed. outside has the files that rules deny
+// elsewhere.
+func collect(trees []*folder, outside func() (map[id]verdict, bool)) (*findings, error) {
+	same, names := make(map[id]verdict), make(map[id]uint64)
 	linked := false
 	for _, f := range trees {
-		linked = f.inodes(same) || linked
+		f.inodes(same, names)
+	}
+	for _, f := range trees {
+		linked = f.unknown(same, names, outside) || linked
 	}
 	if !linked {
 		same = nil
 	}
 	x := &findings{}
 	for _, f := range trees {
-		x.find(f, readOnly, same)
+		x.find(f, false, same)
 	}
 	for _, link := range x.links {
 		target, err := filepath.EvalSymlinks(link)
