@@ -9,19 +9,12 @@ import (
 
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
 	"github.com/agentworker/worker/eventbus/event"
-	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/session/question"
 )
 
 // QuestionWidth is how many columns a question has, if nothing else limits it.
 const QuestionWidth = 78
-
-// Texts is [termtext.Visible] for several texts in one line.
-func Texts(texts []string, limit int) string {
-	line, _ := termtext.Visible(strings.Join(texts, ", "), limit)
-	return line
-}
 
 // WriteQuestion writes a call that waits as a door shows it, in lines of width columns; 0
 // breaks none. It reports whether "always" may be offered, and whether all of the call is shown.
