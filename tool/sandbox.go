@@ -12,18 +12,23 @@ import (
 	"github.com/agentworker/worker/sandbox"
 )
 
-// Sandboxed is a [Tool] that starts programs. They run in a sandbox that is made
-// from the rules of the session.
-type Sandboxed interface {
+// Ender is a [Tool] whose calls may leave something that runs on.
+type Ender interface {
 	Tool
-
-	// Held reports whether the sandbox keeps a call of the session from all
-	// files that the rules do not allow, and if not, why.
-	Held(sessionID string, rules *permission.Layers) (held bool, why string)
 
 	// EndSession ends what the session's calls have left, and returns when
 	// nothing of it runs any more.
 	EndSession(sessionID string) error
+}
+
+// Sandboxed is a [Tool] that starts programs. They run in a sandbox that is made
+// from the rules of the session.
+type Sandboxed interface {
+	Ender
+
+	// Held reports whether the sandbox keeps a call of the session from all
+	// files that the rules do not allow, and if not, why.
+	Held(sessionID string, rules *permission.Layers) (held bool, why string)
 }
 
 // SandboxProfile returns what programs of a session with these rules may touch.

@@ -118,6 +118,16 @@ func (ws *Workspace) Close() error {
 	return errors.Join(ws.boxes.close(), ws.files.Close())
 }
 
+// Content returns the content of a file of the workspace, and its path there once links are
+// followed. The call must have a value of the tool name for that path.
+func (ws *Workspace) Content(call *Call, name, path string) (real string, content []byte, err error) {
+	if _, real, err = ws.locateFile(path); err != nil {
+		return "", nil, err
+	}
+	content, err = ws.readWhole(call, name, real)
+	return real, content, err
+}
+
 // pathValues is what a tool that works on p wants. An empty p is ".".
 func (ws *Workspace) pathValues(tool, p string) ([]permission.Value, error) {
 	if p == "" {

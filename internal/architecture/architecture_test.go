@@ -72,11 +72,16 @@ var mayImport = map[string][]string{
 	"agentdefs/instructions": {"agentdefs/internal/agentfile", "agentdefs/internal/diag"},                                                                 // the same for what a workspace says to all
 	"agentdefs/skills":       {"agentdefs/internal/agentfile", "agentdefs/internal/definition", "agentdefs/internal/diag", "agentdefs/internal/spelling"}, // beside agents: who loads those needs none
 
-	"tool/web":              {"permission", "sandbox", "tool", "internal/hostport"},                                           // the web
-	"tool/mcpclient":        {"permission", "sandbox", "tool", "internal/mcpconfig", "internal/trusted", "internal/hostport"}, // MCP servers as tools
-	"tool/commands":         {"permission", "permission/shell", "sandbox", "tool", "tool/internal/headtail"},                  // that go on in the background
-	"tool/internal/control": {"internal/worktree"},                                                                            // what steers agents and git, apart from the tools
-	"tool":                  {"permission", "permission/shell", "sandbox", "internal/worktree", "tool/internal/control"},
+	// Programs that tools start and speak to.
+	"tool/lsp":               {"permission", "sandbox", "tool", "tool/internal/stdio", "internal/trusted"}, // language servers
+	"tool/internal/stdio":    {"sandbox", "tool/internal/headtail"},
+	"tool/internal/headtail": nil, // what they write, bounded
+
+	"tool/web":              {"permission", "sandbox", "tool", "internal/hostport"},                                                                  // the web
+	"tool/mcpclient":        {"permission", "sandbox", "tool", "tool/internal/stdio", "internal/mcpconfig", "internal/trusted", "internal/hostport"}, // MCP servers as tools
+	"tool/commands":         {"permission", "permission/shell", "sandbox", "tool", "tool/internal/headtail"},                                         // that go on in the background
+	"tool/internal/control": {"internal/worktree"},                                                                                                   // what steers agents and git, apart from the tools
+	"tool":                  {"permission", "permission/shell", "sandbox", "internal/worktree", "tool/internal/control", "tool/internal/headtail"},
 	"session":               {"hooks", "internal/hookconfig", "session/audit", "session/conversation", "session/gate", "session/hidden", "session/inbox", "session/journal", "session/lease", "session/lifetime", "session/masking", "session/models", "session/notes", "session/requests", "session/store", "session/toolcall", "eventbus", "eventbus/event", "permission", "permission/shell", "policy", "model", "tool", "tool/commands"},
 	"taskt":                 {"agentdefs", "agentdefs/instructions", "agentdefs/skills", "session", "session/gate", "session/masking", "session/store", "eventbus", "eventbus/event", "model", "tool", "permission", "taskt/budget", "taskt/control", "taskt/input", "taskt/memory", "taskt/offer", "taskt/planexit", "taskt/report", "taskt/skilltool", "taskt/slots", "taskt/workdir", "internal/spendlimit", "internal/mcpconfig"},
 	"frontdoor":             {"taskt", "taskt/control", "taskt/input", "taskt/offer", "taskt/slots", "taskt/upkeep", "session", "session/live", "session/store", "eventbus", "eventbus/event", "frontdoor/mcpserver/internal/exttask", "frontdoor/mcpserver/internal/mcphttp", "frontdoor/mcpserver/internal/transport"},
@@ -264,7 +269,7 @@ var starters = map[string]string{
 	"internal/worktree/runner.go":              "git, hardened",
 	"sandbox/internal/helper/call_linux.go":    "what a command names, inside of the sandbox",
 	"sandbox/internal/helper/holder_linux.go":  "the helper itself",
-	"tool/mcpclient/process.go":                "an MCP server, inside of the sandbox",
+	"tool/internal/stdio/process.go":           "an MCP server or a language server, inside of the sandbox",
 	"tool/options.go":                          "the shell is looked for, on Windows beside git",
 	"tool/shell_plain_other.go":                "the shell, for a command",
 }

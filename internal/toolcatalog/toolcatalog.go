@@ -35,6 +35,10 @@ const (
 	Skill       = "skill"
 	ToolSearch  = "tool_search"
 	ToolOutput  = "tool_output"
+	Diagnostics = "diagnostics"
+	Definition  = "definition"
+	References  = "references"
+	Symbols     = "symbols"
 )
 
 // Kind says what a call does, in the words of the Agent Client Protocol.
@@ -97,6 +101,9 @@ type Tool struct {
 	// don't name it by itself. Empty means none.
 	With string
 
+	// Alone says that a tool of With can be denied by its own name. The other one stays then.
+	Alone bool
+
 	// Reserved says that rules may name the tool, which is there only where a setting offers it,
 	// or not yet.
 	Reserved bool
@@ -116,6 +123,10 @@ var All = []Tool{
 	{Name: ListDir, Group: "search", Kind: KindRead, Argument: "path", Default: "allow",
 		Elsewhere: "ls lstool list list_directory list_files listdirectory",
 		Hooked:    Hooked{"LS", "view", "@path"}},
+	{Name: Diagnostics, Kind: KindRead, Argument: "path", Own: true, With: ReadFile, Alone: true, Elsewhere: "problems"},
+	{Name: Definition, Kind: KindSearch, Argument: "path", Own: true, With: ReadFile, Alone: true},
+	{Name: References, Kind: KindSearch, Argument: "path", Own: true, With: ReadFile, Alone: true},
+	{Name: Symbols, Kind: KindSearch, Argument: "path", Own: true, With: ReadFile, Alone: true},
 	{Name: WriteFile, Group: "write", Kind: KindEdit, Files: WritesFiles, Argument: "path", Default: "allow",
 		Elsewhere: "write writefile writefiletool create create_file createfile",
 		Hooked:    Hooked{"Write", "create", "@path=file_path=path content=content=file_text"}},

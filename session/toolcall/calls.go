@@ -198,7 +198,7 @@ func (s *Calls) goMake(ctx context.Context, c *Call, running *sync.WaitGroup) {
 // EndSession ends what the session's calls have left, such as processes.
 func (s *Calls) EndSession() {
 	for _, name := range s.Tools.Names() {
-		if t, ok := s.Tools.Get(name).(tool.Sandboxed); ok {
+		if t, ok := s.Tools.Get(name).(tool.Ender); ok {
 			if err := t.EndSession(s.log.ID); err != nil {
 				s.p.Log.Error("ending what a session's commands have left", "session", s.log.ID, "err", err)
 			}

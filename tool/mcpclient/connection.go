@@ -19,6 +19,7 @@ import (
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/sandbox"
 	"github.com/agentworker/worker/tool"
+	"github.com/agentworker/worker/tool/internal/stdio"
 )
 
 // Times of a connection.
@@ -26,7 +27,6 @@ const (
 	startTime  = 30 * time.Second // until a server has answered initialize
 	listTime   = 15 * time.Second // until it has listed its tools
 	callTime   = 2 * time.Minute  // of a call, unless its configuration says otherwise
-	endTime    = 2 * time.Second  // for each of: its stdin is closed, SIGTERM
 	maxBackoff = 30 * time.Second
 	longEnough = time.Minute // a server that ran so long begins anew without a wait
 )
@@ -383,7 +383,7 @@ func (c *connection) fallen(client *mcp.ClientSession, err error) string {
 	}
 	select {
 	case <-c.running.gone:
-	case <-time.After(endTime): // its connection ended, and it did not
+	case <-time.After(stdio.EndTime): // its connection ended, and it did not
 	}
 	how := c.running.how()
 	c.fellAfter(how)

@@ -17,7 +17,7 @@ import (
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/sandbox"
 	"github.com/agentworker/worker/tool"
-	"github.com/agentworker/worker/tool/internal/headtail"
+	"github.com/agentworker/worker/tool/internal/stdio"
 )
 
 // sandboxed returns the sandbox of the server's program.
@@ -81,7 +81,7 @@ func (c *connection) held(rules *permission.Layers) (bool, string) {
 // profile is what the program may touch: the same as the session, and a cache folder.
 func (c *connection) profile(rules *permission.Layers, cache string) *sandbox.Profile {
 	p := c.ws.SandboxProfile(rules, false)
-	p.Programs = append(programFolders(c.server, c.ws.Environ()), c.said.Read...)
+	p.Programs = append(stdio.Folders(c.server.Command, c.server.Args, c.ws.Environ()), c.said.Read...)
 	for _, folder := range p.Programs {
 		p.Folders = append(p.Folders, sandbox.Folder{Path: folder, Access: sandbox.Read})
 	}
@@ -92,66 +92,6 @@ func (c *connection) profile(rules *permission.Layers, cache string) *sandbox.Pr
 		p.Folders = append(p.Folders, sandbox.Folder{Path: cache, Access: sandbox.Write})
 	}
 	return p
-}
-
-// programFolders are the folders of the program itself: where it lies, or the script that an
-// interpreter is given first. Of a package of npm that is all of its node_modules, and of a
-// virtual environment of Python all of that.
-func programFolders(s *mcpconfig.Server, env []string) (folders []string) {
-	for i, word := range append([]string{lookPath(s.Command, env)}, s.Args...) {
-		if i > 0 && strings.HasPrefix(word, "-") {
-			continue
-		}
-		if i > 1 {
-			break
-		}
-		if !filepath.IsAbs(word) {
-			continue
-		}
-		info, err := os.Stat(word)
-		if err != nil || !info.Mode().IsRegular() {
-			continue
-		}
-		names := []string{word}
-		if real, err := filepath.EvalSymlinks(word); err == nil && real != word {
-			names = append(names, real)
-		}
-		for _, name := range names {
-			dir := filepath.Dir(name)
-			if before, _, ok := strings.Cut(dir+"/", "/node_modules/"); ok {
-				dir = before + "/node_modules"
-			} else if _, err := os.Stat(filepath.Join(filepath.Dir(dir), "pyvenv.cfg")); err == nil {
-				dir = filepath.Dir(dir)
-			}
-			if !slices.Contains(folders, dir) && !slices.Contains(systemFolders, dir) {
-				folders = append(folders, dir)
-			}
-		}
-	}
-	return folders
-}
-
-// systemFolders are shown to all commands.
-var systemFolders = []string{"/usr/bin", "/bin", "/usr/local/bin", "/usr/sbin", "/sbin"}
-
-// lookPath returns the path of a program by the PATH of env. A name with a slash is a path.
-func lookPath(name string, env []string) string {
-	if strings.ContainsRune(name, filepath.Separator) {
-		return name
-	}
-	for _, e := range env {
-		list, ok := strings.CutPrefix(e, "PATH=")
-		if !ok {
-			continue
-		}
-		for _, dir := range filepath.SplitList(list) {
-			at := filepath.Join(dir, name)
-			if info, err := os.Stat(at); filepath.IsAbs(dir) && err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
-				return at
-			}
-		}
-	}
-	return name
 }
 
 // caches are the variables by which programs are told where to keep what they download.
@@ -190,21 +130,15 @@ func (c *connection) program(server *mcpconfig.Server) (mcp.Transport, *running,
 			return nil, nil, err
 		}
 	}
-	pipes, err := newPipes()
-	if err != nil {
-		return nil, nil, err
-	}
 	args := append([]string{server.Command}, server.Args...)
-	cmd := &sandbox.Command{Profile: c.profile(c.rules.Load(), cache), Args: args, Dir: dir, Env: c.environ(server, cache), Stdin: pipes.in, Stdout: pipes.out, Stderr: pipes.err}
-	p, err := c.begin(cmd)
-	pipes.closeTheirs()
+	box, err := c.sandboxed()
 	if err != nil {
-		pipes.closeOurs()
 		return nil, nil, err
 	}
-	r := &process{program: p, pipes: pipes, gone: make(chan struct{}), said: &headtail.Buffer{Limit: 4 << 10}, read: make(chan struct{})}
-	go r.hear()
-	go r.wait()
-	lines := &messages{r: bufio.NewReaderSize(pipes.reads, 64<<10), file: pipes.reads, other: r.said}
-	return &mcp.IOTransport{Reader: lines, Writer: pipes.writes}, &running{gone: r.gone, end: r.end, how: r.how}, nil
+	p, err := stdio.Start(box, &sandbox.Command{Profile: c.profile(c.rules.Load(), cache), Args: args, Dir: dir, Env: c.environ(server, cache)})
+	if err != nil {
+		return nil, nil, err
+	}
+	lines := &messages{r: bufio.NewReaderSize(p.Out, 64<<10), file: p.Out, other: p}
+	return &mcp.IOTransport{Reader: lines, Writer: p.In}, &running{gone: p.Gone(), end: p.End, how: p.How}, nil
 }

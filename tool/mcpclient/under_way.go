@@ -16,6 +16,7 @@ import (
 
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/tool"
+	"github.com/agentworker/worker/tool/internal/stdio"
 )
 
 // Bounds of what a server says while a call of it runs.
@@ -206,7 +207,7 @@ func answers(client *mcp.ClientSession, err error) bool {
 	if _, ok := errors.AsType[*jsonrpc.Error](err); ok {
 		return true
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), endTime)
+	ctx, cancel := context.WithTimeout(context.Background(), stdio.EndTime)
 	defer cancel()
 	return client.Ping(ctx, nil) == nil
 }

@@ -44,9 +44,10 @@ var counterparts = func() map[string]Counterpart {
 		{"read_file grep list_dir", "read_file grep glob list_dir", "", "fs_read"},
 		{"read_file grep glob list_dir", "", "", "read-only"},
 		{"web_fetch web_search", "", "", "web"},
+		{"", "definition references symbols", "", "lsp"},
 		{strings.Join(toolcatalog.Rules, " "), "", "", "@builtin"},
-		{"", "", "", "sendmessage problems changes enterplanmode exitplanmode slashcommand " +
-			"taskcreate taskget tasklist taskoutput taskstop taskupdate listmcpresourcestool readmcpresourcetool lsp " +
+		{"", "", "", "sendmessage changes enterplanmode exitplanmode slashcommand " +
+			"taskcreate taskget tasklist taskoutput taskstop taskupdate listmcpresourcestool readmcpresourcetool " +
 			"enterworktree exitworktree external_directory doom_loop save_memory thinking knowledge"},
 	} {
 		c := Counterpart{strings.Fields(row.ours), strings.Fields(row.ours), row.only}
@@ -67,6 +68,9 @@ var counterparts = func() map[string]Counterpart {
 		}
 		if tool.With != "" { // allowed by itself it is of no use
 			means = Counterpart{Deny: []string{tool.With}}
+			if tool.Alone {
+				means.Deny = []string{tool.Name}
+			}
 		}
 		for _, name := range append(tool.OtherNames(), tool.Name) {
 			m[name] = means

@@ -27,7 +27,7 @@ func NewServers(p *Program, ws *workspace.Workspace) *mcpclient.Servers {
 		Rules:    func() (*permission.Layers, error) { return listingRules(p, ws) },
 		Lookup:   func(name string) (string, bool) { return variable(p.Environ, name) },
 		StateDir: ws.StateDir,
-		CacheDir: serverCache(),
+		CacheDir: serverCache("mcp"),
 		Sandbox:  sandbox.Options{Mode: options.Sandbox.Mode, Dir: sandboxDir(ws)},
 		Version:  Version(),
 		Logger:   p.Logger(),
@@ -42,13 +42,13 @@ func ServerTrust(ws *workspace.Workspace) *mcpclient.Trust {
 // sandboxDir is the folder for what sandboxes keep while they run.
 func sandboxDir(ws *workspace.Workspace) string { return filepath.Join(ws.StateDir, "sandbox") }
 
-// serverCache returns the folder for what MCP servers keep; empty means there is none.
-func serverCache() string {
+// serverCache returns the folder for what servers of a kind keep; empty means there is none.
+func serverCache(kind string) string {
 	dir, err := os.UserCacheDir()
 	if err != nil {
 		return ""
 	}
-	return filepath.Join(dir, "agentworker", "mcp")
+	return filepath.Join(dir, "agentworker", kind)
 }
 
 // allowsServer returns an error if the policy forbids an MCP server.

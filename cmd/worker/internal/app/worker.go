@@ -32,6 +32,7 @@ import (
 	"github.com/agentworker/worker/taskt/upkeep"
 	"github.com/agentworker/worker/taskt/workdir"
 	"github.com/agentworker/worker/tool"
+	"github.com/agentworker/worker/tool/lsp"
 	"github.com/agentworker/worker/tool/mcpclient"
 )
 
@@ -45,6 +46,7 @@ type Worker struct {
 	announced sync.WaitGroup // of the changes of agents
 	files     *tool.Workspace
 	servers   *mcpclient.Servers
+	languages *lsp.Servers
 	hooks     *hooks.Runner
 	prices    *price.Table
 	program   *Program
@@ -127,6 +129,7 @@ func (a *Worker) openFiles(ctx context.Context) error {
 		return cli.Usage(err)
 	}
 	a.servers = NewServers(p, ws)
+	a.languages = NewLanguageServers(p, ws)
 	if a.hooks, err = NewHooks(p, ws, a.Agents.Snapshot); err != nil {
 		return err
 	}
@@ -218,13 +221,15 @@ func (a *Worker) openTasks() error {
 			return fmt.Errorf("route-model: %w", err)
 		}
 	}
+	place := a.languages.In(a.files)
+	in := func(dir string) []tool.Tool { return p.Overrides.tools(a.with(BuiltinTools(p, a.files, place, dir))) }
 	a.Tasks, err = taskt.New(taskt.Options{
 		Sessions:     a.Sessions,
 		Agents:       a.Agents,
 		Root:         ws.Root,
 		Shell:        p.Shell(),
-		Tools:        p.Overrides.tools(a.with(BuiltinTools(p, a.files, ""))),
-		In:           func(dir string) []tool.Tool { return p.Overrides.tools(a.with(BuiltinTools(p, a.files, dir))) },
+		Tools:        in(""),
+		In:           in,
 		Servers:      a.servers.In(a.files),
 		Isolate:      a.isolate,
 		Rules:        p.OwnRules(ws),
@@ -278,10 +283,9 @@ func (a *Worker) isolate(ctx context.Context, from, id string) (*workdir.Dir, er
 	if err != nil {
 		return nil, errors.Join(err, w.Discard(context.WithoutCancel(ctx)))
 	}
-	return &workdir.Dir{
-		Worktree: w, Paths: files.Paths(), Tools: a.with(BuiltinTools(a.program, files, "")), Servers: a.servers.In(files), Close: files.Close,
-		In: func(dir string) []tool.Tool { return a.with(BuiltinTools(a.program, files, dir)) },
-	}, nil
+	place := a.languages.In(files)
+	in := func(dir string) []tool.Tool { return a.with(BuiltinTools(a.program, files, place, dir)) }
+	return &workdir.Dir{Worktree: w, Paths: files.Paths(), Tools: in(""), In: in, Servers: a.servers.In(files), Close: files.Close}, nil
 }
 
 // Serve opens what a server needs, with a log, and closes it when do returns. It reports
@@ -329,7 +333,7 @@ func (a *Worker) Close() error {
 		errs = append(errs, a.Sessions.Close())
 	}
 	if a.servers != nil {
-		errs = append(errs, a.servers.Close())
+		errs = append(errs, a.servers.Close(), a.languages.Close())
 	}
 	a.hooks.Close()
 	if a.files != nil {

@@ -36,7 +36,7 @@ func (p commands) evaluate(do func(*evaluator) error) (err error) {
 	}
 	defer func() { err = errors.Join(err, files.Close()) }()
 	e := &evaluator{ws, files, make(map[string]tool.Tool)}
-	for _, t := range app.BuiltinTools(p.Program, files, "") {
+	for _, t := range app.BuiltinTools(p.Program, files, app.NewLanguageServers(p.Program, ws).In(files), "") {
 		e.tools[t.Spec().Name] = t
 	}
 	return do(e)

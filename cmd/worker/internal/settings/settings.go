@@ -31,6 +31,7 @@ import (
 	"github.com/agentworker/worker/internal/workspace"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/taskt"
+	"github.com/agentworker/worker/tool/lsp"
 )
 
 // Settings are the flags that all commands share. Each has an environment
@@ -99,6 +100,10 @@ type Settings struct {
 	// files of servers are read too, or all.
 	MCPServers []*mcpconfig.Server
 	MCPFrom    []string
+
+	// LanguageServers are those of the user, in the setting lsp. NoLanguageServers says that none runs.
+	LanguageServers   []*lsp.Server
+	NoLanguageServers bool
 
 	// Hooks are those of the user, in the setting hooks; HooksFrom are programs whose files of
 	// the user have some.
@@ -184,10 +189,11 @@ func (s *Settings) Register(command *pflag.FlagSet) {
 	s.registerAccess(flags)
 
 	s.MCP.register(s.group("MCP hosts"))
-	flags = s.group("The web and MCP servers")
+	flags = s.group("The web, MCP and language servers")
 	s.searchSettings.register(flags)
 	s.registerServers(flags)
 	s.registerHooks(flags)
+	s.registerLanguageServers(flags)
 
 	s.flags = pflag.NewFlagSet("settings", pflag.ContinueOnError)
 	s.flags.SortFlags = false // as the config file's keys are listed

@@ -1,0 +1,306 @@
+package lsp
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/agentworker/worker/internal/errtext"
+	"github.com/agentworker/worker/internal/toolcatalog"
+	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/sandbox"
+	"github.com/agentworker/worker/tool"
+	"github.com/agentworker/worker/tool/internal/stdio"
+)
+
+// Times of a connection.
+const (
+	startTime = 60 * time.Second // until a server has answered initialize
+	maxStarts = 3                // of one server in a session
+)
+
+// connection is a server that a session uses. It is opened at the first use, and again once the
+// server has ended.
+type connection struct {
+	place  *Place
+	server *Server
+
+	mu     sync.Mutex
+	box    *sandbox.Session // nil means there is none yet
+	client *client          // nil means that none was started
+	starts int
+	told   string // why there are no diagnostics, as the session was told
+	failed string // how the server has failed that ran before; the session has not been told
+	closed bool
+}
+
+// connection returns that of a session with a server. It is not open before it is used.
+func (p *Place) connection(sessionID string, server *Server) (*connection, error) {
+	s := p.servers
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, errors.New("the worker is ending")
+	}
+	key := p.ws.Root() + "\n" + server.Hash()
+	c := s.open[sessionID][key]
+	if c == nil {
+		c = &connection{place: p, server: server}
+		if s.open[sessionID] == nil {
+			s.open[sessionID] = map[string]*connection{}
+		}
+		s.open[sessionID][key] = c
+	}
+	return c, nil
+}
+
+// End ends the servers of a session, and returns once nothing of them runs.
+func (s *Servers) End(sessionID string) error {
+	s.mu.Lock()
+	all := s.open[sessionID]
+	delete(s.open, sessionID)
+	s.mu.Unlock()
+	errs := make(chan error, len(all))
+	for _, c := range all {
+		go func() { errs <- c.close() }()
+	}
+	var wrong []error
+	for range all {
+		wrong = append(wrong, <-errs)
+	}
+	return errors.Join(wrong...)
+}
+
+// Close ends all servers.
+func (s *Servers) Close() error {
+	s.mu.Lock()
+	s.closed = true
+	var sessions []string
+	for id := range s.open {
+		sessions = append(sessions, id)
+	}
+	s.mu.Unlock()
+	var errs []error
+	for _, id := range sessions {
+		errs = append(errs, s.End(id))
+	}
+	return errors.Join(errs...)
+}
+
+// use returns a client of the server, which runs by these rules. It starts the server where none
+// runs, and does not wait for it.
+func (c *connection) use(rules *permission.Layers) (*client, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil, errors.New("the session has ended")
+	}
+	if c.client != nil && c.client.broken() == nil {
+		return c.client, nil
+	}
+	if c.client != nil { // it is broken
+		why := c.client.broken()
+		if c.starts >= maxStarts {
+			return nil, fmt.Errorf("the language server %s has failed %d times and is not started again: %w", c.server.Name, c.starts, why)
+		}
+		c.failed = fmt.Sprintf("(%s: %s. It is started again.)", c.server.Name, clean(why.Error()))
+		if err := c.client.end(); err != nil {
+			return nil, err
+		}
+		c.client = nil
+	}
+	client, err := c.start(rules)
+	if err != nil {
+		return nil, fmt.Errorf("the language server %s does not start: %w", c.server.Name, err)
+	}
+	c.client = client
+	c.starts++
+	return client, nil
+}
+
+// sandboxed returns the sandbox of the server, which must hold it to the rules.
+func (c *connection) sandboxed(profile *sandbox.Profile) (*sandbox.Session, error) {
+	if c.box == nil {
+		opts := c.place.servers.opts.Sandbox
+		opts.Network = func(_ context.Context, at, _ string) error {
+			return fmt.Errorf("a language server may not reach %s", at)
+		}
+		if opts.Dir != "" {
+			if err := os.MkdirAll(opts.Dir, 0o700); err != nil {
+				return nil, err
+			}
+		}
+		box, err := sandbox.Open(opts)
+		if err != nil {
+			return nil, err
+		}
+		c.box = box
+	}
+	held, why, err := c.box.Holds(profile)
+	if err == nil && !held {
+		err = errors.New("no sandbox holds it to the rules of the session: " + strings.Join(why, "; "))
+	}
+	return c.box, err
+}
+
+// noWriting are rules by which a language server changes nothing in the workspace.
+var noWriting = permission.MustRuleset(
+	permission.Rule{Tool: toolcatalog.WriteFile, Pattern: "*", Action: permission.Deny, Source: permission.Source{File: "built in"}},
+	permission.Rule{Tool: toolcatalog.EditFile, Pattern: "*", Action: permission.Deny, Source: permission.Source{File: "built in"}},
+)
+
+// start starts the server.
+func (c *connection) start(rules *permission.Layers) (*client, error) {
+	ws, args := c.place.ws, slices.Clone(c.server.Command)
+	if args[0] = stdio.LookPath(args[0], ws.Environ()); !filepath.IsAbs(args[0]) {
+		args[0] = filepath.Join(ws.Root(), args[0])
+	}
+	if info, err := os.Stat(args[0]); err != nil || !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("there is no program %s", c.server.Command[0])
+	}
+	held := *rules
+	held.Agents = append(slices.Clip(held.Agents), noWriting)
+	c.place.servers.swept.Do(c.place.servers.sweep)
+	profile := ws.SandboxProfile(&held, false)
+	profile.Programs = stdio.Folders(args[0], args[1:], ws.Environ())
+	for _, folder := range profile.Programs {
+		profile.Folders = append(profile.Folders, sandbox.Folder{Path: folder, Access: sandbox.Read})
+	}
+	box, err := c.sandboxed(profile)
+	if err != nil {
+		return nil, err
+	}
+	env := slices.Clone(ws.Environ())
+	set := func(name, value string) {
+		env = slices.DeleteFunc(env, func(e string) bool { return strings.HasPrefix(e, name+"=") })
+		env = append(env, name+"="+value)
+	}
+	for i, name := range c.server.caches {
+		dir, err := c.cache(i, profile)
+		if err != nil {
+			return nil, err
+		}
+		if dir != "" {
+			set(name, dir)
+			profile.Folders = append(profile.Folders, sandbox.Folder{Path: dir, Access: sandbox.Write})
+		}
+	}
+	for name, value := range c.server.Env {
+		set(name, value)
+	}
+	process, err := stdio.Start(box, &sandbox.Command{Profile: profile, Args: args, Dir: ws.Root(), Env: env})
+	if err != nil {
+		return nil, err
+	}
+	return newClient(c.server, ws.Root(), c.place.servers.opts.Version, process), nil
+}
+
+// cache returns a folder that outlives the session; empty means there is none. Only servers with the
+// same rules have the same one: what is in it tells of files that they may read.
+func (c *connection) cache(i int, profile *sandbox.Profile) (string, error) {
+	root := c.place.servers.opts.CacheDir
+	if root == "" {
+		return "", nil
+	}
+	rules, err := json.Marshal(profile)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(fmt.Append(rules, c.server.Hash(), i))
+	dir := filepath.Join(root, hex.EncodeToString(sum[:16]))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	now := time.Now()
+	return dir, os.Chtimes(dir, now, now)
+}
+
+// cacheDays is after how many days without a use a cache is removed.
+const cacheDays = 14
+
+// sweep removes the caches that were long unused.
+func (s *Servers) sweep() {
+	entries, _ := os.ReadDir(s.opts.CacheDir) // none: there is nothing to remove
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > cacheDays*24*time.Hour {
+			_ = os.RemoveAll(filepath.Join(s.opts.CacheDir, e.Name()))
+		}
+	}
+}
+
+// close ends the server and its sandbox, and returns once nothing of it runs.
+func (c *connection) close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	var err error
+	if c.client != nil {
+		err = c.client.end()
+		c.client = nil
+	}
+	if c.box != nil {
+		err = errors.Join(err, c.box.Close())
+		c.box = nil
+	}
+	return err
+}
+
+// client returns the client for a file and the id of its language, or why there is none.
+func (p *Place) client(call *tool.Call, path string) (*client, error) {
+	server := p.For(path)
+	if server == nil {
+		return nil, fmt.Errorf("no language server is there for files like %s%s", filepath.Base(path), p.servers.untrusted(p, path))
+	}
+	return p.clientOf(call, server)
+}
+
+func (p *Place) clientOf(call *tool.Call, server *Server) (*client, error) {
+	if call.Rules == nil {
+		return nil, errors.New("there are no rules to run a language server by")
+	}
+	c, err := p.connection(call.SessionID, server)
+	if err != nil {
+		return nil, err
+	}
+	return c.use(call.Rules)
+}
+
+// untrusted says what a person could do so that there is a server for a file.
+func (s *Servers) untrusted(p *Place, path string) string {
+	for _, st := range p.all() {
+		if _, ok := st.languageOf(path); ok && (st.State == Untrusted || st.State == Changed) {
+			return fmt.Sprintf(": the one that %s names is %s", st.Source(), st.State)
+		}
+	}
+	return ""
+}
+
+// errSlow is the error of a server that has not answered in time.
+func errSlow(name string, after time.Duration) error {
+	return fmt.Errorf("%s has not answered within %s", name, errtext.Duration(after))
+}
+
+// Running returns how many servers run.
+func (s *Servers) Running() (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, all := range s.open {
+		for _, c := range all {
+			c.mu.Lock()
+			if c.client != nil {
+				n++
+			}
+			c.mu.Unlock()
+		}
+	}
+	return n
+}
