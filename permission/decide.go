@@ -2,6 +2,7 @@ package permission
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -14,6 +15,7 @@ type Layer string
 // The layers. LayerDefault: a default, or no rule matched.
 const (
 	LayerPolicy     Layer = "policy"
+	LayerSettings   Layer = "settings" // of other programs
 	LayerAgent      Layer = "agent"
 	LayerRepository Layer = "repository"
 	LayerStatic     Layer = "static"
@@ -29,6 +31,10 @@ type Layers struct {
 	// asks about is at least asked about. What one allows is left to the other
 	// layers.
 	Policies []*Ruleset
+
+	// Settings are the rulesets in the settings of other programs. They are decided like
+	// Policies.
+	Settings []*Ruleset
 
 	// Agents are the rulesets of the session and of those it descends from:
 	// the root's first, its own last. The most restrictive counts, so nothing
@@ -54,15 +60,35 @@ type Layers struct {
 	Held bool
 }
 
+// Narrows reports whether the rules of a layer only narrow: they grant nothing, and nobody's
+// answer lifts what they deny.
+func (l Layer) Narrows() bool { return l == LayerPolicy || l == LayerSettings }
+
+// narrowing yields the rulesets that only narrow, with their layer.
+func (l *Layers) narrowing() iter.Seq2[Layer, *Ruleset] {
+	return func(yield func(Layer, *Ruleset) bool) {
+		for _, r := range l.Policies {
+			if !yield(LayerPolicy, r) {
+				return
+			}
+		}
+		for _, r := range l.Settings {
+			if !yield(LayerSettings, r) {
+				return
+			}
+		}
+	}
+}
+
 // All returns the rulesets of all layers, in the order in which they decide.
 func (l *Layers) All() []*Ruleset {
-	return slices.Concat(l.Policies, l.Agents, []*Ruleset{l.Defaults, l.Repository, l.Static, l.Runtime})
+	return slices.Concat(l.Policies, l.Settings, l.Agents, []*Ruleset{l.Defaults, l.Repository, l.Static, l.Runtime})
 }
 
 // DeniesAll reports whether a policy or an agent's ruleset denies every value of the tool.
 func (l *Layers) DeniesAll(tool string) bool {
 	denies := func(r *Ruleset) bool { return r.DeniesAll(tool) }
-	return slices.ContainsFunc(l.Policies, denies) || slices.ContainsFunc(l.Agents, denies)
+	return slices.ContainsFunc(l.Policies, denies) || slices.ContainsFunc(l.Settings, denies) || slices.ContainsFunc(l.Agents, denies)
 }
 
 // Decision is the answer to a call.
@@ -126,7 +152,7 @@ func (l *Layers) decideAll(values []Value, each func(v *Value, d Decision)) Deci
 // final reports whether nothing can change the decision: no other layer, and nobody's
 // answer.
 func (d Decision) final() bool {
-	return d.Action == Deny && (d.Layer == LayerAgent || d.Layer == LayerPolicy)
+	return d.Action == Deny && (d.Layer == LayerAgent || d.Layer.Narrows())
 }
 
 // decide decides about one value. The zero Decision: it has no say.
@@ -189,13 +215,13 @@ func (l *Layers) decideCertain(v *Value) Decision {
 	return d
 }
 
-// policy is what the policies say of v: the most restrictive of them, and nothing where
+// policy is what the policies and the settings of other programs say of v: the most restrictive of them, and nothing where
 // they ask or deny nothing.
 func (l *Layers) policy(v *Value) Decision {
 	worst := Decision{}
-	for _, p := range l.Policies {
+	for layer, p := range l.narrowing() {
 		if c := p.last(v); c != nil && c.Action > max(Allow, worst.Action) {
-			worst = c.decision(v, LayerPolicy)
+			worst = c.decision(v, layer)
 		}
 	}
 	return worst
@@ -275,9 +301,9 @@ func (c *compiled) means(v *Value) bool {
 // suspect decides about a value of which only the beginning is known, and which
 // is there to be denied: Ask if it might be.
 func (l *Layers) suspect(v *Value) Decision {
-	for _, p := range l.Policies {
+	for layer, p := range l.narrowing() {
 		if c, _ := p.mayDeny(v); c != nil {
-			return Decision{Action: Ask, Layer: LayerPolicy, Rule: &c.Rule}
+			return Decision{Action: Ask, Layer: layer, Rule: &c.Rule}
 		}
 	}
 	for _, a := range l.Agents {
@@ -342,6 +368,8 @@ func (d Decision) Reason() string {
 		reason += " It is a default, which a rule in permissions.jsonc lifts."
 	case d.Action == Deny && d.Layer == LayerPolicy:
 		reason += " It is a rule of the policy of this machine: nobody can approve the call."
+	case d.Action == Deny && d.Layer == LayerSettings:
+		reason += " It is a rule in the settings of another program: nobody can approve the call."
 	}
 	return reason
 }

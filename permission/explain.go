@@ -22,7 +22,7 @@ type ValueExplanation struct {
 // Match is a rule that is about a value.
 type Match struct {
 	Layer Layer
-	Agent int // the index of the ruleset in [Layers.Agents] or [Layers.Policies], for a rule of these
+	Agent int // the index of the ruleset in [Layers.Agents], [Layers.Policies] or [Layers.Settings], for a rule of these
 	Rule  Rule
 	Wins  bool // it decided on the value
 }
@@ -61,6 +61,9 @@ func (l *Layers) matches(v *Value, winner *Rule) []Match {
 	}
 	for i, r := range l.Policies {
 		add(LayerPolicy, i, r)
+	}
+	for i, r := range l.Settings {
+		add(LayerSettings, i, r)
 	}
 	for i, r := range l.Agents {
 		add(LayerAgent, i, r)

@@ -23,6 +23,7 @@ import (
 type File struct {
 	path, home string
 	optional   bool // a missing file has no rules
+	parse      func(data []byte) (*Ruleset, error)
 
 	mu      sync.Mutex
 	rules   *Ruleset // the last good ones
@@ -49,6 +50,11 @@ func OpenFile(path, home string) (*File, error) {
 // Follow returns a file that others make and change, and which may not exist: then its
 // Rules are none. It is never written.
 func Follow(path, home string) *File { return &File{path: path, home: home, optional: true} }
+
+// FollowAs is [Follow] for a file in another format, which parse reads.
+func FollowAs(path string, parse func(data []byte) (*Ruleset, error)) *File {
+	return &File{path: path, optional: true, parse: parse}
+}
 
 // RulesAndText is [File.Rules] with the text that was read last: that of the rules, unless
 // there is an error.
@@ -123,13 +129,20 @@ func (f *File) reload() (*Ruleset, error) {
 		return f.rules, fmt.Errorf("reading permissions: %w", err)
 	}
 	if f.info == nil || !bytes.Equal(data, f.data) {
-		rules, err := ParseJSON(data, f.path, &ParseOptions{Home: f.home})
+		rules, err := f.read(data)
 		if f.err = err; err == nil {
 			f.rules = rules
 		}
 	}
 	f.data, f.info, f.settled = data, info, settled
 	return f.rules, f.err
+}
+
+func (f *File) read(data []byte) (*Ruleset, error) {
+	if f.parse != nil {
+		return f.parse(data)
+	}
+	return ParseJSON(data, f.path, &ParseOptions{Home: f.home})
 }
 
 // Allow adds rules that allow the patterns of tool. They win over everything

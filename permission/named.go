@@ -8,7 +8,7 @@ import "slices"
 func (l *Layers) Forbids(values []Value) *Rule {
 	for i := range values {
 		v := &values[i]
-		for _, r := range l.Policies {
+		for _, r := range l.narrowing() {
 			if c := r.last(v); c != nil && c.Action == Deny {
 				return &c.Rule
 			}
@@ -42,7 +42,7 @@ func (l *Layers) Withholds(values []Value) *Rule {
 		if v.OnlyDenies() {
 			continue
 		}
-		for _, r := range l.Policies {
+		for _, r := range l.narrowing() {
 			if c := r.last(v); c != nil && c.Action == Ask {
 				return &c.Rule
 			}

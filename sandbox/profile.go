@@ -155,6 +155,9 @@ func NewProfile(in Input) *Profile {
 	for _, rules := range p.layers.Policies {
 		add(permission.LayerPolicy, rules)
 	}
+	for _, rules := range p.layers.Settings {
+		add(permission.LayerSettings, rules)
+	}
 	for _, a := range p.layers.Agents {
 		add(permission.LayerAgent, a)
 	}
@@ -207,7 +210,7 @@ func (p *Profile) mayAllow(tool string) bool {
 
 func (p *Profile) hasRule(tool string, action permission.Action) bool {
 	for _, layer := range p.Rules {
-		if layer.Layer == permission.LayerPolicy { // it grants nothing
+		if layer.Layer.Narrows() { // it grants nothing
 			continue
 		}
 		for _, r := range layer.Rules {
@@ -237,7 +240,7 @@ func (p *Profile) Shown(path string) string {
 func (p *Profile) outside() []Folder {
 	var out []Folder
 	for _, layer := range p.Rules {
-		if layer.Layer == permission.LayerPolicy { // it grants nothing
+		if layer.Layer.Narrows() { // it grants nothing
 			continue
 		}
 		for _, r := range layer.Rules {

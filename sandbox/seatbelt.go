@@ -84,7 +84,7 @@ func (p *Profile) seatbeltRules(line func(string, ...any), operation, tool strin
 	}
 	agents := 0
 	for _, layer := range p.Rules {
-		if layer.Layer == permission.LayerPolicy { // it grants nothing
+		if layer.Layer.Narrows() { // it grants nothing
 			continue
 		}
 		if layer.Layer == permission.LayerAgent {
@@ -110,11 +110,11 @@ func (p *Profile) seatbeltRules(line func(string, ...any), operation, tool strin
 // exceptions that come later in the same layer left in force.
 func (p *Profile) seatbeltDenies(line func(string, ...any), operation, tool string) error {
 	for _, layer := range p.Rules {
-		if layer.Layer != permission.LayerAgent && layer.Layer != permission.LayerPolicy {
+		if layer.Layer != permission.LayerAgent && !layer.Layer.Narrows() {
 			continue
 		}
 		refuses := func(r permission.Rule) bool {
-			return r.Action == permission.Deny || layer.Layer == permission.LayerPolicy && !p.may(r.Action)
+			return r.Action == permission.Deny || layer.Layer.Narrows() && !p.may(r.Action)
 		}
 		for i, r := range layer.Rules {
 			if !refuses(r) || !about(r, tool) {

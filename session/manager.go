@@ -61,7 +61,7 @@ func OpenManager(ctx context.Context, opts Options) (*Manager, error) {
 	p := &process{
 		Process: journal.Process{Bus: opts.Bus, Store: sessions, BootID: record.NewID("boot"), Log: log, Lost: r.lose},
 		calls: toolcall.Process{
-			Policy: gate.Policy{Above: opts.Policy, Static: opts.Static, Repository: opts.Repository, File: opts.RulesFile, ByFlag: opts.RulesByFlag, Log: log},
+			Policy: gate.Policy{Above: opts.Policy, Static: opts.Static, Repository: opts.Repository, Settings: opts.Settings, File: opts.RulesFile, ByFlag: opts.RulesByFlag, Log: log},
 			Hooks:  opts.Hooks,
 			Audit:  audit.Recorder{Log: opts.Audit, Logger: log}, Approver: opts.Approver, Unattended: opts.Unattended, Present: opts.Present, Alone: opts.Alone,
 			ToolTime: limits.ToolCall, AnswerTime: limits.Approval, Parallel: limits.StepCalls, Live: m.liveRecord, Store: sessions, Log: log,

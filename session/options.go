@@ -27,6 +27,7 @@ type Options struct {
 	Workspace  permission.Workspace
 	Static     gate.StaticRules
 	Repository gate.RepositoryRules // nil means none
+	Settings   gate.SettingsRules   // nil means none
 	RulesFile  string               // where Static is stored, for people
 
 	// RulesByFlag says that people give rules with the command, by --allow: nothing is kept

@@ -66,7 +66,7 @@ var mayImport = map[string][]string{
 	"internal/trusted":    nil,
 	"hooks":               {"sandbox", "internal/hookconfig", "internal/trusted"}, // commands and requests around calls
 	"agentdefs": {
-		"agentdefs/internal/access", "agentdefs/internal/definition", "agentdefs/internal/diag", "agentdefs/internal/dialect",
+		"agentdefs/internal/access", "agentdefs/internal/agentfile", "agentdefs/internal/definition", "agentdefs/internal/diag", "agentdefs/internal/dialect",
 		"agentdefs/internal/scan", "agentdefs/internal/spelling", "agentdefs/internal/watch", "permission", "permission/glob",
 	},
 	"agentdefs/instructions": {"agentdefs/internal/agentfile", "agentdefs/internal/diag"},                                                                 // the same for what a workspace says to all

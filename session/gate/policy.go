@@ -31,11 +31,20 @@ type RepositoryRules interface {
 	Rules() (rules *permission.Ruleset, trusted bool, err error)
 }
 
+// SettingsRules are the rules in the settings of other programs. They are decided on like an
+// administrator's: each set by itself, and only to narrow.
+type SettingsRules interface {
+	// Rules returns the rules in force. With an error they are the last good ones; nil and
+	// an error deny every call.
+	Rules() ([]*permission.Ruleset, error)
+}
+
 // Policy has the rules of a process: those of its administrator and of its user. Calls that
 // wait learn of their changes. It is safe for concurrent use; its fields do not change.
 type Policy struct {
 	Static     StaticRules
 	Repository RepositoryRules // nil means none
+	Settings   SettingsRules   // nil means none
 	File       string          // the file of Static, for people
 	ByFlag     bool            // people give their rules with the command, by --allow
 	Above      *policy.Store   // what an administrator forbids; nil means nothing
@@ -111,9 +120,17 @@ func (p *Policy) Layers(r *Rules, who permission.Who, sessionID string, t tool.T
 		}
 		err = errors.Join(err, wrong)
 	}
+	var others []*permission.Ruleset
+	if p.Settings != nil {
+		var wrong error
+		if others, wrong = p.Settings.Rules(); wrong != nil && others == nil {
+			return nil, wrong
+		}
+		err = errors.Join(err, wrong)
+	}
 	p.logFault(err)
 	r.mu.Lock()
-	l := &Layers{Layers: permission.Layers{Policies: above.Rules(who), Agents: r.agents, Static: static.For(who), Runtime: r.runtime.For(who), Repository: repository.For(who), Trusted: trusted, Defaults: permission.Defaults()}, lasting: above.Lasting(), second: above.SecondPerson(who), Policy: above.Hash()}
+	l := &Layers{Layers: permission.Layers{Policies: above.Rules(who), Settings: others, Agents: r.agents, Static: static.For(who), Runtime: r.runtime.For(who), Repository: repository.For(who), Trusted: trusted, Defaults: permission.Defaults()}, lasting: above.Lasting(), second: above.SecondPerson(who), Policy: above.Hash()}
 	r.mu.Unlock()
 	if sandboxed, ok := t.(tool.Sandboxed); ok {
 		l.sandboxed = true
@@ -163,7 +180,7 @@ func (p *Policy) Hint(d permission.Decision) string {
 func RuleFor(d permission.Decision) string {
 	value := d.Value
 	patterns := shell.AlwaysPatterns(value.Tool, []permission.Value{value})
-	if len(patterns) == 0 || d.Layer == permission.LayerPolicy || d.Layer == permission.LayerHook {
+	if len(patterns) == 0 || d.Layer.Narrows() || d.Layer == permission.LayerHook {
 		return ""
 	}
 	return fmt.Sprintf("%q: {%q: \"allow\"}", value.Tool, patterns[0])

@@ -82,7 +82,7 @@ func (s hooked) answer(ctx context.Context, c *Call, d permission.Decision) (all
 	if allow == nil && out.Updated == nil {
 		allow = out.Allow
 	}
-	if c.hooks.Ask != nil || out.Ask != nil || d.Layer == permission.LayerPolicy {
+	if c.hooks.Ask != nil || out.Ask != nil || d.Layer.Narrows() {
 		allow = nil
 	}
 	return allow, deny

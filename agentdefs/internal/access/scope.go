@@ -105,7 +105,7 @@ func (p *Reader) deny(s toolSpec) Clause {
 		}
 		for _, pattern := range patterns {
 			r := p.rule(s.at, tool, permission.Deny)
-			r.Pattern = pattern
+			r.Pattern = expandFront(pattern, p.Home)
 			rules = append(rules, r)
 		}
 	}
@@ -222,9 +222,19 @@ var plainPath = regexp.MustCompile(`^[\p{L}\p{N}_.*/ ()@+=~,-]+$`)
 
 // fileScope reads Read(src/**), whose paths are like those of a .gitignore.
 // There a star stays within its folder, a name without "/" counts in every
-// folder, and a folder covers all in it.
+// folder, and a folder covers all in it. "//x" is a path of the machine, "~/x" one of the
+// home folder, and "/x" one of the workspace: these can only be denied.
 func fileScope(args string, action permission.Action) ([]string, bool) {
 	path := strings.TrimPrefix(args, "./")
+	if action != permission.Allow && !strings.Contains(path, "..") {
+		for _, front := range []struct{ of, is string }{{"//", "/"}, {"~/", "~/"}, {"/", ""}} {
+			rest, ok := strings.CutPrefix(path, front.of)
+			if rest = strings.TrimSuffix(rest, "/"); ok && plainPath.MatchString(rest) && rest[0] != '/' && rest[0] != '~' {
+				rest = front.is + quoteButStars(rest)
+				return []string{rest, rest + "/**"}, true
+			}
+		}
+	}
 	if !plainPath.MatchString(path) || strings.HasPrefix(path, "/") || strings.HasPrefix(path, "~") || strings.Contains(path, "..") {
 		return nil, false
 	}

@@ -10,9 +10,10 @@ import (
 type InForce struct {
 	Policy     *policy.Policy // nil means there is none
 	Static     *permission.Ruleset
-	Exists     bool                // permissions.jsonc
-	Repository *permission.Ruleset // nil means that the repository has none
-	Trusted    bool                // a person has accepted those of the repository
+	Exists     bool                  // permissions.jsonc
+	Repository *permission.Ruleset   // nil means that the repository has none
+	Trusted    bool                  // a person has accepted those of the repository
+	Settings   []*permission.Ruleset // of other programs
 }
 
 // ReadInForce reads the rules that are in force now. It writes nothing.
@@ -31,6 +32,9 @@ func ReadInForce(p *Program, ws *workspace.Workspace) (*InForce, error) {
 	if r.Repository, r.Trusted, err = NewRepositoryRules(p, ws).Rules(); err != nil {
 		return nil, err
 	}
+	if r.Settings, err = NewSettingsRules(p, ws, nil).Rules(); err != nil {
+		return nil, err
+	}
 	return r, nil
 }
 
@@ -41,7 +45,7 @@ func (r *InForce) Layers(who permission.Who) permission.Layers {
 		return permission.Layers{Policies: []*permission.Ruleset{permission.MustRuleset(permission.Rule{Tool: "*", Pattern: "*", Action: permission.Deny})}}
 	}
 	return permission.Layers{
-		Policies: r.Policy.Rules(who), Defaults: permission.Defaults(), Static: r.Static.For(who),
+		Policies: r.Policy.Rules(who), Settings: r.Settings, Defaults: permission.Defaults(), Static: r.Static.For(who),
 		Repository: r.Repository.For(who), Trusted: r.Trusted,
 	}
 }

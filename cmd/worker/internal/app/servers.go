@@ -87,12 +87,16 @@ func listingRules(p *Program, ws *workspace.Workspace) (*permission.Layers, erro
 	if err != nil {
 		return nil, err
 	}
+	others, err := NewSettingsRules(p, ws, nil).Rules()
+	if err != nil {
+		return nil, err
+	}
 	who := permission.Who{Unattended: true}
 	own, err := permission.NewRuleset(slices.Concat(p.OwnRules(ws), []permission.Rule{noWriting(toolcatalog.WriteFile), noWriting(toolcatalog.EditFile)})...)
 	if err != nil {
 		return nil, err
 	}
-	return &permission.Layers{Policies: now.Rules(who), Agents: []*permission.Ruleset{own}, Static: static.For(who), Defaults: permission.Defaults()}, nil
+	return &permission.Layers{Policies: now.Rules(who), Settings: others, Agents: []*permission.Ruleset{own}, Static: static.For(who), Defaults: permission.Defaults()}, nil
 }
 
 func noWriting(name string) permission.Rule {

@@ -156,6 +156,10 @@ func (a *Worker) openSessions(ctx context.Context, above *policy.Store, who atte
 	if untrusted := repository.Untrusted(); untrusted != "" {
 		fmt.Fprintln(p.Stderr, "worker: "+termtext.Printable(untrusted))
 	}
+	others := NewSettingsRules(p, ws, func(d agentdefs.Diagnostic) { p.Logger().Warn(d.String()) })
+	if _, err := others.Rules(); err != nil {
+		return err
+	}
 	models, own, defaults := p.Models().Get, p.Models().Own, p.Models().Defaults()
 	if p.Overrides.Model != nil {
 		models, own, defaults = p.Overrides.Model, nil, nil
@@ -165,6 +169,7 @@ func (a *Worker) openSessions(ctx context.Context, above *policy.Store, who atte
 		Workspace:  permission.Workspace{Root: ws.Root, Home: ws.Home},
 		Static:     rules,
 		Repository: repository,
+		Settings:   others,
 		Policy:     above,
 		Hooks:      a.hooks,
 		RulesFile:  RulesFile(ws),

@@ -187,6 +187,12 @@ func (p commands) explainLayers(ws *workspace.Workspace, opts explainOptions, sn
 			break
 		}
 	}
+	for _, rules := range layers.Settings {
+		for rule := range rules.Rules() {
+			doc.Layers = append(doc.Layers, layerOf(permission.LayerSettings, "", rule.Source.File, rules))
+			break
+		}
+	}
 	doc.Layers = append(doc.Layers, ofAgents...)
 	from := app.RulesFile(ws)
 	if !now.Exists {

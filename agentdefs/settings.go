@@ -1,0 +1,115 @@
+package agentdefs
+
+import (
+	"fmt"
+	"sort"
+
+	"github.com/tailscale/hujson"
+	"gopkg.in/yaml.v3"
+
+	"github.com/agentworker/worker/agentdefs/internal/access"
+	"github.com/agentworker/worker/agentdefs/internal/agentfile"
+	"github.com/agentworker/worker/agentdefs/internal/diag"
+	"github.com/agentworker/worker/agentdefs/internal/dialect"
+	"github.com/agentworker/worker/permission"
+)
+
+// SettingsForm is whose settings a file has.
+type SettingsForm string
+
+// The forms.
+const (
+	ClaudeSettings   SettingsForm = "claude"   // permissions.deny and permissions.ask of settings.json
+	OpencodeSettings SettingsForm = "opencode" // permission of opencode.json
+)
+
+// SettingsRules reads the rules in another program's settings, a JSON document that may have
+// comments. The rules only narrow: what the document allows beyond an exception of its own
+// does not count. The diagnostics say what can't be read exactly, which is denied as a whole.
+// home is what "~/" means.
+func SettingsRules(form SettingsForm, file string, data []byte, home string) (*permission.Ruleset, []Diagnostic, error) {
+	root, err := jsonNode(data)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", file, err)
+	}
+	r := &agentfile.Reader{Reporter: &diag.Reporter{File: file}}
+	if form == OpencodeSettings {
+		r.Dialect = dialect.From([]string{"opencode"})[0]
+	}
+	p := &access.Reader{Reader: r, Home: home}
+	var rules []permission.Rule
+	switch form {
+	case ClaudeSettings:
+		of := field(root, "permissions")
+		rules = p.Lists(field(of, "ask"), field(of, "deny"))
+	case OpencodeSettings:
+		if block := field(root, "permission"); block != nil {
+			rules = p.Block(agentfile.Entry{Key: "permission", Line: block.Line, Column: block.Column, Node: block})
+		}
+	}
+	set, err := permission.NewRuleset(rules...)
+	return set, r.Found, err
+}
+
+// field returns a field of an object; nil means that there is none.
+func field(n *yaml.Node, name string) (value *yaml.Node) {
+	if n == nil || n.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == name {
+			value = n.Content[i+1] // the last one counts, as in encoding/json
+		}
+	}
+	return value
+}
+
+// jsonNode reads a JSON document that may have comments, with the places of its values.
+func jsonNode(data []byte) (*yaml.Node, error) {
+	if len(data) >= 3 && string(data[:3]) == "\uFEFF" {
+		data = data[3:]
+	}
+	v, err := hujson.Parse(data)
+	if err != nil {
+		return nil, err
+	}
+	lines := []int{0}
+	for i, c := range data {
+		if c == '\n' {
+			lines = append(lines, i+1)
+		}
+	}
+	return (&jsonReader{lines}).node(&v), nil
+}
+
+type jsonReader struct{ lines []int } // where they begin
+
+func (r *jsonReader) node(v *hujson.Value) *yaml.Node {
+	line := sort.SearchInts(r.lines, v.StartOffset+1)
+	n := &yaml.Node{Line: line, Column: v.StartOffset - r.lines[line-1] + 1}
+	switch v := v.Value.(type) {
+	case *hujson.Object:
+		n.Kind, n.Tag = yaml.MappingNode, "!!map"
+		for i := range v.Members {
+			n.Content = append(n.Content, r.node(&v.Members[i].Name), r.node(&v.Members[i].Value))
+		}
+	case *hujson.Array:
+		n.Kind, n.Tag = yaml.SequenceNode, "!!seq"
+		for i := range v.Elements {
+			n.Content = append(n.Content, r.node(&v.Elements[i]))
+		}
+	case hujson.Literal:
+		n.Kind, n.Tag, n.Value = yaml.ScalarNode, "!!str", string(v)
+		switch v.Kind() {
+		case '"':
+			n.Value = v.String()
+		case 't', 'f':
+			n.Tag = "!!bool"
+		case 'n':
+			n.Tag = "!!null"
+		default:
+			n.Tag = "!!float"
+		}
+	}
+	return n
+}
