@@ -14,6 +14,7 @@ import (
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/session/conversation"
 	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/models"
 )
@@ -29,7 +30,8 @@ type Model = model.Model
 type agent struct {
 	system    string
 	params    Params
-	accept    func(answer string) (string, error) // nil means any answer
+	accept    func(answer string) (string, error)   // nil means any answer
+	about     func(path string) []conversation.Note // as in [Spec]
 	checks    []Check
 	maxSteps  int
 	timeLimit time.Duration
@@ -108,7 +110,7 @@ func (a *agent) become(step int) (s *successor, newModel bool) {
 		return nil, false
 	}
 	newModel = a.model.Name() != s.model.Name()
-	a.model, a.system, a.params, a.accept, a.checks = s.model, s.system, s.params, s.accept, s.checks
+	a.model, a.system, a.params, a.accept, a.checks, a.about = s.model, s.system, s.params, s.accept, s.checks, s.about
 	a.maxSteps, a.window, a.rest, a.replaced = step+max(1, s.maxSteps), 0, s.rest, false
 	if !s.wholeTime {
 		a.timeLimit = s.timeLimit
@@ -125,6 +127,7 @@ type successor struct {
 	params    Params
 	accept    func(answer string) (string, error)
 	checks    []Check
+	about     func(path string) []conversation.Note
 	rules     *permission.Ruleset
 	hooks     []*hookconfig.Hook
 	tools     *gate.ToolSet

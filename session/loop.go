@@ -78,6 +78,7 @@ func (t *turn) step(step int, a *answer) (text string, over bool, err error) {
 	}
 	messages, ctx, end := t.s.inbox.BeginStep(t.context(), a.final)
 	defer end()
+	t.tellAbout()
 	t.read(t.judged(ctx, messages))
 	err = t.askModel(ctx, a)
 	if text := a.text.String(); text != "" {

@@ -131,7 +131,7 @@ func (m *Manager) newSession(ctx context.Context, spec *Spec) (*Session, error) 
 	s := &Session{
 		p: p, parent: spec.Parent, caller: spec.Agent == "", talk: conversation.New(), inbox: inbox.New(), done: make(chan struct{}),
 		agent: agent{
-			system: spec.System, model: spec.CallerModel, params: spec.Params, accept: spec.Accept, checks: spec.Checks,
+			system: spec.System, model: spec.CallerModel, params: spec.Params, accept: spec.Accept, checks: spec.Checks, about: spec.About,
 			maxSteps: cmp.Or(spec.MaxSteps, 10), timeLimit: spec.TimeLimit,
 		},
 		compaction: spec.Compaction, stall: stallLimits{limit: spec.Stall, notice: spec.StallNotice},

@@ -12,6 +12,7 @@ import (
 	"github.com/agentworker/worker/internal/hookconfig"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/session/conversation"
 	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/log"
 	"github.com/agentworker/worker/session/models"
@@ -99,6 +100,11 @@ type Spec struct {
 	// one turn for repairs, within the session's limits; then the turn fails with an
 	// [UnacceptedError] of a [ChecksError].
 	Checks []Check
+
+	// About returns what the workspace says about a file, by its slash-separated path relative to
+	// Paths. Once a call has touched the file, the model is told what it was not told before. nil
+	// means nothing.
+	About func(path string) []conversation.Note
 
 	Compaction *Helper // summarises near the end of [Options.Window]; nil means nobody does
 

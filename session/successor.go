@@ -12,7 +12,7 @@ import (
 // Become has the session become another agent, in the same conversation, after the step that
 // runs. A tool of the session calls it while its call runs; the log has the change when the call
 // ends. It uses these fields of spec: Agent, System, Models, Params, ToolSet, Accept, Checks,
-// Rules, Hooks, MaxSteps, TimeLimit (which begins anew), WholeTime, and Terms. All else stays: the rules
+// About, Rules, Hooks, MaxSteps, TimeLimit (which begins anew), WholeTime, and Terms. All else stays: the rules
 // of the sessions above, the tools that the session and those above it are held to, its place,
 // and its budget. After an error nothing changes.
 func (s *Session) Become(spec Spec) error {
@@ -25,7 +25,7 @@ func (s *Session) Become(spec Spec) error {
 	named := s.agent.next != nil
 	if !named {
 		s.agent.next = &successor{
-			system: spec.System, model: m, rest: rest, params: spec.Params, accept: spec.Accept, checks: spec.Checks, rules: spec.Rules, hooks: spec.Hooks,
+			system: spec.System, model: m, rest: rest, params: spec.Params, accept: spec.Accept, checks: spec.Checks, about: spec.About, rules: spec.Rules, hooks: spec.Hooks,
 			tools: spec.ToolSet.Only(s.allowed), maxSteps: spec.MaxSteps, timeLimit: spec.TimeLimit, wholeTime: spec.WholeTime,
 		}
 	}

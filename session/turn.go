@@ -3,18 +3,25 @@ package session
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
+	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/picture"
+	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/session/conversation"
 	"github.com/agentworker/worker/session/inbox"
 	"github.com/agentworker/worker/session/lifetime"
 	"github.com/agentworker/worker/session/log"
 	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/session/toolcall"
+	"github.com/agentworker/worker/tool"
 )
 
 // turn is one turn of a session, from [Session.newTurn] to the end of run or release. One
@@ -149,6 +156,49 @@ func (s *Session) logMessage(m inbox.Message) {
 
 // tell adds a message to the conversation that the session has for its model.
 func (t *turn) tell(text string) { t.read([]inbox.Message{{ID: record.NewID("msg"), Text: text}}) }
+
+// tellAbout tells the model what the workspace says about the files that its last calls have
+// touched. Both are found in the conversation, so that a claimed session tells what its process
+// had no time to.
+func (t *turn) tellAbout() {
+	s := t.s
+	if s.agent.about == nil {
+		return
+	}
+	var notes []conversation.Note
+	for _, call := range s.talk.LastCalls() {
+		for _, path := range touched(s.calls.Tools.Get(call.Name), call.Arguments) {
+			notes = append(notes, s.agent.about(path)...)
+		}
+	}
+	if text := s.talk.Notes(notes); text != "" {
+		t.tell(text)
+	}
+}
+
+// touched returns the paths of the workspace's files that a call reads or changes.
+func touched(t tool.Tool, args string) (paths []string) {
+	if t == nil || t.Spec().Delegates {
+		return nil
+	}
+	prepared, err := tool.Prepare(t, json.RawMessage(args))
+	if err != nil {
+		return nil
+	}
+	values, err := prepared.Values()
+	if err != nil {
+		return nil
+	}
+	for _, v := range values {
+		switch v.Tool {
+		case toolcatalog.ReadFile, toolcatalog.WriteFile, toolcatalog.EditFile:
+			if v.Certainty == permission.Certain && (v.Kind == permission.Wanted || v.Kind == permission.Mentioned) && filepath.IsLocal(v.Text) && !slices.Contains(paths, v.Text) {
+				paths = append(paths, v.Text)
+			}
+		}
+	}
+	return paths
+}
 
 // Outcome is how a turn of a session ended.
 type Outcome struct {

@@ -17,6 +17,7 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/conversation"
 	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/taskt/memory"
 	"github.com/agentworker/worker/taskt/offer"
@@ -234,6 +235,7 @@ func (p *planner) equip(def *agentdefs.Definition, spec *session.Spec, at *workd
 		paths = at.Paths
 	}
 	set, said := p.skills.At(paths.Root).Current(), p.text.At(paths.Root).Current()
+	spec.About = p.about(spec, paths, said)
 	if len(set.All())+len(def.Skills) == 0 && !said.Chosen() {
 		spec.Warnings = append(slices.Clip(spec.Warnings), said.Warnings()...)
 		return nil
@@ -255,6 +257,22 @@ func (p *planner) equip(def *agentdefs.Definition, spec *session.Spec, at *workd
 	}
 	spec.ToolSet = spec.ToolSet.Replaced(p.skillTool(o.Usable, o.Preloaded, paths))
 	return nil
+}
+
+// about returns what a workspace says to the session of a spec about files that it comes to. The
+// rules decide that are in force at the time.
+func (p *planner) about(spec *session.Spec, paths permission.Workspace, said *instructions.Set) func(path string) []conversation.Note {
+	asked := *spec
+	return func(path string) (notes []conversation.Note) {
+		rules, err := p.sessions.Ruling(&asked)
+		if err != nil {
+			return nil
+		}
+		for _, f := range said.About(path, Readable(paths, rules.Withheld)) {
+			notes = append(notes, conversation.Note{File: f.Name, Text: f.Note()})
+		}
+		return notes
+	}
 }
 
 // skillTool returns the tool by which sessions load skills.

@@ -100,7 +100,7 @@ func load(dir string, user []UserFile) *Set {
 			give(name, &form)
 		}
 	}
-	s.all, s.LeftOut, s.found, s.looks = l.seen, l.left, l.found, l.looks
+	s.all, s.LeftOut, s.found, s.looks, s.tree = l.seen, l.left, l.found, l.looks, l.tree
 	s.bound()
 	diag.Sort(s.found)
 	return s

@@ -51,6 +51,7 @@ type Set struct {
 	all   []*File // as Given, without the bound
 	found []Diagnostic
 	looks []look
+	tree  *tree // nil means that it has no files
 }
 
 // Diagnostics returns what is wrong with the files. s may be nil.
@@ -140,7 +141,7 @@ func (s *Set) Keep(may func(path string) error) *Set {
 	if !s.Chosen() || !slices.ContainsFunc(s.all, func(f *File) bool { return f.real != "" && may(f.real) != nil }) {
 		return s
 	}
-	kept := &Set{looks: s.looks}
+	kept := &Set{looks: s.looks, tree: s.tree}
 	for _, l := range s.LeftOut {
 		if l.Why != tooLong {
 			kept.LeftOut = append(kept.LeftOut, l)

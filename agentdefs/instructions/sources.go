@@ -9,6 +9,9 @@ import (
 	"github.com/agentworker/worker/agentdefs/internal/diag"
 )
 
+// names are the files that any folder may have. They are about all that is below it.
+var names = []string{"AGENTS.md", "CLAUDE.md"}
+
 // tops are the files about all of a workspace, in their order.
 var tops = []string{"AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", ".github/copilot-instructions.md"}
 

@@ -39,17 +39,34 @@ func Lasting(messages []model.Message, lasts func(tool string) bool) (texts []st
 				add(r.Text)
 			}
 		}
-		rest, ok := strings.CutPrefix(m.Text, lastingIntro)
-		for ok && m.Role == model.User && strings.HasPrefix(rest, LastingOpen) {
-			text, after, whole := strings.Cut(rest, LastingClose+"\n")
-			if !whole {
-				break
+		if m.Role != model.User {
+			continue
+		}
+		rest, _ := strings.CutPrefix(m.Text, lastingIntro)
+		for text, after := firstLasting(rest); text != ""; text, after = firstLasting(after) {
+			if rest != m.Text || strings.HasPrefix(text, noteOpen) { // nobody else tells of skills
+				add(text)
 			}
-			add(text + LastingClose)
-			rest = after
 		}
 	}
 	return texts
+}
+
+// firstLasting returns the lasting text that a text begins with; empty means it begins with none.
+func firstLasting(text string) (first, rest string) {
+	end := LastingClose
+	switch {
+	case strings.HasPrefix(text, LastingOpen):
+	case strings.HasPrefix(text, noteOpen):
+		end = noteClose
+	default:
+		return "", text
+	}
+	first, rest, ok := strings.Cut(text, end+"\n")
+	if !ok {
+		return "", text
+	}
+	return first + end, rest
 }
 
 // KeepLasting returns what stands before the text of a compaction, of at most room bytes: the
