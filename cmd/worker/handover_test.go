@@ -168,7 +168,7 @@ func TestSecondSignal(t *testing.T) {
 	p.signal(os.Interrupt)
 	p.until("waiting for up to 1h")
 	p.signal(os.Interrupt)
-	p.ends(-1)
+	p.ends(128 + int(syscall.SIGINT))
 }
 
 // TestServeAddresses: the error for an address names its flag.

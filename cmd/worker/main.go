@@ -27,17 +27,10 @@ func execute() int {
 		fmt.Fprintln(os.Stderr, "worker: keeping others from this process's memory:", err)
 		return int(cli.Failed)
 	}
-	// The first signal ends the work in order. A second one kills, since the handler is
-	// removed by then.
 	signalled, stop := signal.NotifyContext(context.Background(), endings()...)
 	defer stop()
 	ctx, end := context.WithCancelCause(context.Background())
 	defer end(nil)
-	context.AfterFunc(signalled, func() {
-		stop()
-		end(context.Cause(signalled))
-	})
-
 	out, errs := terminal.Of(os.Stdout, os.Getenv), terminal.Of(os.Stderr, os.Getenv)
 	live := terminal.NewScreen(os.Stderr, errs)
 	p := &program{&app.Program{Environ: os.Environ(), Console: app.Console{
@@ -53,7 +46,26 @@ func execute() int {
 	if out.IsTerminal() && errs.Redraws {
 		p.Stdout = live.Share(os.Stdout)
 	}
+	context.AfterFunc(signalled, func() { // the first signal ends the work in order
+		second := make(chan os.Signal, 1)
+		signal.Notify(second, endings()...)
+		end(context.Cause(signalled))
+		for by := range second {
+			if !p.Patient.Load() {
+				os.Exit(killed(by))
+			}
+		}
+	})
 	return p.run(ctx, os.Args[1:])
+}
+
+// killed is the exit status of a worker that a second signal has ended at once. It is not left
+// to the system to do so, which ignores SIGINT in what a shell has started in the background.
+func killed(by os.Signal) int {
+	if n, ok := by.(syscall.Signal); ok {
+		return 128 + int(n)
+	}
+	return int(cli.Failed)
 }
 
 // endings are the signals that end the work. SIGHUP is none of them where it was

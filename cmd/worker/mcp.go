@@ -79,8 +79,9 @@ func (p *program) onStdio(ctx context.Context, what string, stays bool, do func(
 	// has exited fails and is no SIGPIPE. A second signal to end may come from the host,
 	// after ^C in a terminal has reached both.
 	ignored := make(chan os.Signal, 1)
-	signal.Notify(ignored, syscall.SIGPIPE, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	signal.Notify(ignored, syscall.SIGPIPE)
 	defer signal.Stop(ignored)
+	p.Patient.Store(true)
 
 	return p.Serve(ctx, stays, func(a *app.Worker) error {
 		if p.StdinTTY {

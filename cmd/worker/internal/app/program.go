@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 
 	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/cmd/worker/internal/models"
@@ -35,6 +36,7 @@ type Program struct {
 	Settings   settings.Settings
 	Overrides  Overrides
 	Pipeline   bool                    // no call waits for an answer
+	Patient    atomic.Bool             // a second signal does not end the program at once
 	CheckFiles bool                    // the store is opened with all of its files read
 	Abort      context.CancelCauseFunc // ends the program with a reason; whoever runs the program sets it
 
