@@ -14,6 +14,7 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/ci"
 	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/cmd/worker/internal/hookcmd"
+	"github.com/agentworker/worker/cmd/worker/internal/lspcmd"
 	"github.com/agentworker/worker/cmd/worker/internal/modelcmd"
 	"github.com/agentworker/worker/cmd/worker/internal/permissions"
 	"github.com/agentworker/worker/cmd/worker/internal/run"
@@ -106,6 +107,7 @@ its events, durable and in order, on the stream of the session that called it.`,
 		permissions.Commands(p.Program),
 		permissions.Trust(p.Program),
 		hookcmd.Commands(p.Program),
+		lspcmd.Commands(p.Program),
 		modelcmd.Commands(p.Program),
 		p.approvalsCommand(),
 		audits.Commands(p.Program),

@@ -128,9 +128,9 @@ func (s *Servers) status(server *Server) Status {
 		st.State, st.Why = Off, "its file switches it off"
 	case !server.Repository || s.opts.Always || s.opts.Trust.has(server):
 	case s.opts.Trust.before(server.Name):
-		st.State, st.Why = Changed, "it is no longer what you have trusted; --trust-repository trusts it as it is"
+		st.State, st.Why = Changed, "it is no longer what you have trusted: 'worker lsp trust' shows it"
 	default:
-		st.State, st.Why = Untrusted, "the repository names it; --trust-repository trusts it"
+		st.State, st.Why = Untrusted, "the repository names it: 'worker lsp trust' shows it, and lets it run"
 	}
 	return st
 }
