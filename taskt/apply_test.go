@@ -59,7 +59,7 @@ func TestModelPrecedence(t *testing.T) {
 		{"filed", "bad/call", "file", 1},
 		{"broken", "bad/call", "default", 3},
 	} {
-		res := e.Call(t.Context(), e.root, taskt.Input{Prompt: "p", AgentType: c.agent, Model: c.model})
+		res := e.Call(t.Context(), e.root, taskt.Input{Prompt: "p", AgentType: c.agent, Model: taskt.Models(c.model)})
 		if res.Err != nil || res.Text != "I am "+c.want || res.Record.Model != c.want || len(res.Record.Warnings) != c.warnings {
 			t.Errorf("%+v: %q on %s, %v, warnings %q", c, res.Text, res.Record.Model, res.Err, res.Record.Warnings)
 		}

@@ -79,7 +79,7 @@ func (r *request) apply(def *agentdefs.Definition, background bool, limits Limit
 	}
 	spec.TimeLimit = limits.within(spec.TimeLimit)
 	if in.Model != "" {
-		spec.Models = append(session.SplitModels(in.Model), spec.Models...)
+		spec.Models = append(session.SplitModels(string(in.Model)), spec.Models...)
 	}
 	if in.Effort != "" {
 		found, warnings := effort(in.Effort)

@@ -25,6 +25,9 @@ import (
 // Input is what a call of the task tool says.
 type Input = input.Input
 
+// Models are the models that an [Input] names, the best first.
+type Models = input.Models
+
 // Result is the outcome of a task.
 type Result = control.Result
 

@@ -54,7 +54,7 @@ func TestFailedTask(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	e := newEnv(t, answer("x"), httpserver.Options{})
-	big := `{"prompt":"` + strings.Repeat("x", 1<<20) + `"}`
+	big := `{"prompt":"` + strings.Repeat("x", 8<<20) + `"}`
 	tests := []struct {
 		method, path, body, kind string
 		status                   int
@@ -69,7 +69,7 @@ func TestErrors(t *testing.T) {
 		{"POST", "/v1/tasks", `{"prompt":" ","agentType":"explore"}`, "application/json", 400, "bad_request", "prompt"},
 		{"POST", "/v1/tasks", `{"prompt":1,"agentType":"explore"}`, "application/json", 400, "bad_request", "prompt has to be a text, not a number"},
 		{"POST", "/v1/tasks", `{"prompt":"p","agentType":"nobody"}`, "application/json", 422, "unknown_agent", "explore, general"},
-		{"POST", "/v1/tasks", big, "application/json", 413, "too_large", "1048576"},
+		{"POST", "/v1/tasks", big, "application/json", 413, "too_large", "8388608"},
 		{"POST", "/v1/tasks", call, "text/plain", 415, "unsupported_media_type", "application/json"},
 		{"POST", "/v1/tasks", call, "", 415, "unsupported_media_type", "application/json"},
 		{"POST", "/v1/tasks", call, "application/json; charset=utf-8", 200, "", ""},

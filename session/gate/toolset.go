@@ -204,8 +204,15 @@ func ruledAs(spec tool.Spec) []string {
 	return []string{cmp.Or(spec.Follows, spec.Name)}
 }
 
-// among reports whether allowed names a tool.
+// among reports whether allowed names a tool, or those whose rules hold for its calls. A tool
+// that only reads has to be named itself: nothing of what is named would lack it.
 func among(allowed []string, spec tool.Spec) bool {
+	if slices.Contains(allowed, spec.Name) {
+		return true
+	}
+	if spec.ReadOnly && spec.RuledBy != nil {
+		return false
+	}
 	return !slices.ContainsFunc(ruledAs(spec), func(name string) bool { return !slices.Contains(allowed, name) })
 }
 

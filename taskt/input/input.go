@@ -31,8 +31,8 @@ type Input struct {
 
 	// Model is the model of the subagent, by a name as agent files have it. Empty means that
 	// of the file, of the settings, or of the caller. A model that can't be had is passed
-	// over with a warning.
-	Model string `json:"model,omitempty"`
+	// over with a warning. Several are a failover, the best first.
+	Model Models `json:"model,omitempty"`
 
 	// Effort is how hard the model is to think: one of [model.Efforts]. Empty means as the
 	// file says. Any other word is passed over with a warning. The schema for models does not

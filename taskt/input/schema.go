@@ -97,7 +97,7 @@ func schema(agents []*agentdefs.Definition, as Presentation) *jsonschema.Schema 
 				Description: "the only folders that the subagent may write in; those of subagents that run at once must not overlap"},
 			"attachments": {Type: "array", Items: &jsonschema.Schema{Type: "string"}, MaxItems: jsonschema.Ptr(picture.MaxCall),
 				Description: "pictures that the subagent is shown with the prompt: paths in the workspace (png, jpeg, gif, webp)"},
-			"model":          {Type: "string", Description: "the model of the subagent, by a name that you know; without it the one that is set for the agent"},
+			"model":          {Type: "string", Description: "the model of the subagent, by a name that you know, or several with commas between, the best first; without it the one that is set for the agent"},
 			"timeoutSeconds": {Type: "integer", Minimum: jsonschema.Ptr(1.0), Maximum: jsonschema.Ptr(MaxTime.Seconds()), Description: "how long the subagent may run; without it as long as is set for the agent"},
 			"cwd":            {Type: "string", Description: "a folder of the workspace: the subagent has its files alone, and its commands begin there"},
 		},
@@ -130,6 +130,7 @@ var CallSchema = sync.OnceValue(func() json.RawMessage {
 	s := schema(nil, Presentation{AnyName: true})
 	s.PropertyOrder = nil
 	s.Properties["agentType"].Description = "the agent that is to do it, by its name or an alias"
+	s.Properties["model"] = modelsSchema()
 	all, err := jsonschema.For[Input](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[json.RawMessage](): {},
 	}})
