@@ -36,8 +36,8 @@
 // loopback. When the leader ends, in order or not, another process leads. A [Bus]
 // finds the store by itself, and repeats what was not answered:
 //
-//   - [Bus.JetStream], and the buckets and streams of [Bus.EnsureBucket] and
-//     [Bus.EnsureStream], repeat every operation until it is answered. Writes
+//   - [Bus.JetStream], and the buckets and streams of [natsstore.Store.EnsureBucket] and
+//     [natsstore.Store.EnsureStream], repeat every operation until it is answered. Writes
 //     carry a message id, so that they are stored once.
 //   - The writer has a connection that is never reconnected: what was sent on it
 //     has arrived in order up to some point. On the next one it reads how far it

@@ -1,5 +1,5 @@
 // Package session runs agents. A session is one run of an agent, and it is its log: what it
-// does is appended to the event stream, in order, without waiting. [store.Fold] derives the
+// does is appended to the event stream, in order, without waiting. [log.Fold] derives the
 // rest from a log: the record, the conversation, and what is open.
 //
 // A [Manager] opens sessions. A root session belongs to a caller or to a primary agent;

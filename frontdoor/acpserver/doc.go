@@ -9,7 +9,7 @@
 //
 // A tool call may wait for an approval, in the session or in any below it. The client is asked
 // by session/request_permission of the session of the protocol, and the title names the
-// subagent that asks. The first answer counts, here or by [store.Store.Answer]. A dismissal and
+// subagent that asks. The first answer counts, here or by [approval.Bucket.Answer]. A dismissal and
 // an unknown option deny the call. If the client can't be asked, the call stays pending, and its
 // user is told how to answer elsewhere.
 //

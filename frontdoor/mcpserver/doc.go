@@ -39,7 +39,7 @@
 // server. From 2026-07-28 on the call is answered with the question and an unguessable
 // state, and the host makes the call again with the answer and the state. The child lives
 // on in between. The first answer counts, whether it comes from here or by
-// [store.Store.Answer]. A form that is declined denies the call; one that is accepted
+// [approval.Bucket.Answer]. A form that is declined denies the call; one that is accepted
 // within a second is put again. A dismissed form is no answer, nor is a form that never
 // comes back, nor one declined within a second, as hosts without a screen do. They hold up
 // nobody, and the approval expires like any other. If the host's user can't answer, the

@@ -85,7 +85,7 @@ type Tool struct {
 
 	Hooked Hooked // how hooks of other programs see its calls
 
-	// Default is the action of the default rules, permission/seed.jsonc, where no
+	// Default is the action of the default rules, permission/defaults.jsonc, where no
 	// pattern there says otherwise. Empty means that they don't name the tool.
 	Default string
 

@@ -33,8 +33,8 @@ type Form struct {
 	Says string // a part of the error's message
 }
 
-// FormsOf returns the table of an API: chat, messages or responses. testdata/forms/API.txt has a
-// paragraph for each form:
+// FormsOf returns the table of an API: chat, messages or responses. The file of that name in
+// testdata/forms has a paragraph for each form:
 //
 //	PROVIDER | NAME
 //	seen WHERE

@@ -34,7 +34,7 @@ func (e *lateError) Is(target error) bool { return target == context.DeadlineExc
 
 // StoreContext bounds a write to the store, even if the session is stopped. It lasts for
 // [index.WriteTimeout]. While somebody waits for the session ([lifetime.Life.Waits]) it lasts
-// for [eventbus.Bus.Patience].
+// for [eventbus.Health.Patience].
 func (j *Journal) StoreContext() (context.Context, context.CancelFunc) {
 	if j.Err() != nil {
 		return context.WithTimeout(j.life.Context(), brokenTimeout)

@@ -30,7 +30,7 @@ const (
 
 // openedData begins the log of a session.
 type openedData struct {
-	Schema    int              `json:"schema"` // of the log: that of a [Record]
+	Schema    int              `json:"schema"` // of the log: that of a [record.Record]
 	BootID    string           `json:"bootId"`
 	CreatedAt time.Time        `json:"createdAt"`
 	Path      event.Path       `json:"path"`
@@ -97,7 +97,7 @@ type endedData struct {
 	Worktree  *record.Worktree `json:"worktree,omitempty"`
 	Total     *record.Total    `json:"total,omitempty"`
 
-	Idle     bool              `json:"idle,omitempty"` // as [Work] has them
+	Idle     bool              `json:"idle,omitempty"` // as [record.Work] has them
 	Evidence []record.Evidence `json:"evidence,omitempty"`
 }
 

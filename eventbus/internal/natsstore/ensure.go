@@ -139,7 +139,7 @@ func ensure[T any](ctx context.Context, s *Store, want jetstream.StreamConfig, o
 	return got, explainJetStream(err)
 }
 
-// record keeps what is wrong with a stream for [Store.Findings], or returns a
+// record keeps what is wrong with a stream for [Health.Findings], or returns a
 // [*StreamError] if any of it is fatal.
 func (s *Store) record(findings []Finding) error {
 	var fatal []Finding

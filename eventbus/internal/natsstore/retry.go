@@ -51,7 +51,7 @@ func retry[T any](ctx context.Context, r *retrier, lim limits, f func(ctx contex
 	}
 }
 
-// patience is [Store.Patience].
+// patience is [Health.Patience].
 func (r *retrier) patience() time.Duration {
 	if r.embedded() && !r.election.Failing() {
 		return ackTimeout

@@ -12,8 +12,8 @@ import (
 )
 
 // Check compares the files of the store in dir, which no server has open, with what was
-// written down of them. What is missing it adds to [Losses], and what is garbled it repairs:
-// the originals are kept in [DamagedDir]. After an error of reading the store is unchanged.
+// written down of them. What is missing it adds to [Losses], and what is garbled it repairs
+// in place: no copy is kept. After an error of reading the store is unchanged.
 //
 // Files that have not changed since are read only if all is true, or where nothing was
 // written down. What changes by itself on a disk has neither another size nor time.
