@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"testing"
 	"time"
 
@@ -116,10 +115,7 @@ func TestConsumerIsGone(t *testing.T) {
 
 // TestRequestEnds: a request that was open for its time is followed by another one.
 func TestRequestEnds(t *testing.T) {
-	if os.Getenv("WORKER_TEST_LONG") == "" {
-		t.Skip("waits for 30 s: with WORKER_TEST_LONG=1")
-	}
-	t.Parallel()
+	t.Parallel() // it waits for 30 s, which a request lasts
 	c := consume(t)
 	requests, err := c.conn.SubscribeSync("$JS.API.CONSUMER.MSG.NEXT.S.*")
 	if err != nil {
