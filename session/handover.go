@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/session/journal"
 	"github.com/agentworker/worker/session/log"
 )
@@ -116,11 +115,7 @@ func (m *Manager) awaitRest(ctx context.Context) {
 
 // rests reports whether a session is between two steps, or waits for one below it.
 func rests(s *Session, live []*Session) bool {
-	switch s.log.Shown() {
-	case event.StatusIdle, event.StatusPaused, event.StatusQueued:
-		return true
-	}
-	return s.held.Load() || slices.ContainsFunc(live, func(c *Session) bool { return c.parent == s && !c.Record().Background })
+	return s.log.Shown().Rests() || s.held.Load() || slices.ContainsFunc(live, func(c *Session) bool { return c.parent == s && !c.Record().Background })
 }
 
 // cancelUnresumable cancels the sessions that can't be handed over, and waits for their ends. It

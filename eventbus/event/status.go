@@ -1,5 +1,10 @@
 package event
 
+import (
+	"iter"
+	"maps"
+)
+
 // Status says what a session is doing, or how it has ended. A [StatusChange] has a status that
 // is not an end, a [SessionEnd] has one that is. [Status.Recorded] returns the status of a
 // record.
@@ -40,18 +45,21 @@ type statusRow struct {
 	ended    bool   // the session does not leave it
 	waiting  bool   // for a person
 	calling  bool   // tool calls may be running
+	untimed  bool   // does not count as time at work
+	rests    bool   // is between two steps
+	words    string // for people; empty where its calls or its subagents say what goes on
 	tone     Tone
 }
 
 // statuses is the table. It has nothing of the statuses of later versions.
 var statuses = map[Status]statusRow{
-	StatusQueued:          {recorded: StatusQueued},
+	StatusQueued:          {recorded: StatusQueued, rests: true, words: "queued"},
 	StatusRunning:         {recorded: StatusRunning},
-	StatusIdle:            {recorded: StatusRunning},
-	StatusStreaming:       {recorded: StatusRunning},
+	StatusIdle:            {recorded: StatusRunning, rests: true},
+	StatusStreaming:       {recorded: StatusRunning, words: "thinking"},
 	StatusExecutingTool:   {recorded: StatusRunning, calling: true},
-	StatusWaitingApproval: {recorded: StatusWaitingApproval, waiting: true, calling: true, tone: ToneAttention},
-	StatusPaused:          {recorded: StatusRunning},
+	StatusWaitingApproval: {recorded: StatusWaitingApproval, waiting: true, calling: true, untimed: true, words: "waits for approval", tone: ToneAttention},
+	StatusPaused:          {recorded: StatusRunning, untimed: true, rests: true, words: "paused"},
 	StatusError:           {},
 	StatusAborted:         {},
 	StatusCompleted:       {recorded: StatusCompleted, ended: true, tone: ToneGood},
@@ -60,6 +68,9 @@ var statuses = map[Status]statusRow{
 	StatusTimedOut:        {recorded: StatusTimedOut, ended: true, tone: ToneBad},
 	StatusInterrupted:     {recorded: StatusInterrupted, ended: true, tone: ToneBad},
 }
+
+// Statuses returns all statuses, in no order.
+func Statuses() iter.Seq[Status] { return maps.Keys(statuses) }
 
 // Ended reports whether s is an end: nothing changes it any more.
 func (s Status) Ended() bool { return statuses[s].ended }
@@ -73,6 +84,16 @@ func (s Status) Waiting() bool { return statuses[s].waiting }
 
 // Calling reports whether tool calls of the session may be running.
 func (s Status) Calling() bool { return statuses[s].calling }
+
+// Untimed reports whether the time in s is none at work: the session can't go on by itself.
+func (s Status) Untimed() bool { return statuses[s].untimed }
+
+// Rests reports whether the session is between two steps.
+func (s Status) Rests() bool { return statuses[s].rests }
+
+// Words says for people what the session does. It is empty where its tool calls or its
+// subagents say that, and for ends.
+func (s Status) Words() string { return statuses[s].words }
 
 // Tone says how good s is, for colours.
 func (s Status) Tone() Tone { return statuses[s].tone }

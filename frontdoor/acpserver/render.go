@@ -1,6 +1,7 @@
 package acpserver
 
 import (
+	"cmp"
 	"context"
 	"sync"
 
@@ -116,9 +117,8 @@ func (v *renderer) subagent(s *live.Session, ev event.Event) {
 	for _, u := range c.updates(ev) {
 		v.update(s.ID, u)
 	}
-	state := subagentStates[s.Activity]
+	state := stateOf(cmp.Or(s.Activity, s.Status))
 	if s.Status.Ended() {
-		state = "idle"
 		delete(v.children, s.ID)
 	}
 	if state != "" && state != c.state {

@@ -1,6 +1,7 @@
 package acpserver
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -129,7 +130,7 @@ func (r *replay) subagent(ctx context.Context, parent string, of *record.Record)
 			return err
 		}
 	}
-	r.announce(parent, subagentUpdate{SessionID: of.ID, State: &subagentState{stateOf(of)}})
+	r.announce(parent, subagentUpdate{SessionID: of.ID, State: &subagentState{cmp.Or(stateOf(of.Status), "running")}})
 	return nil
 }
 

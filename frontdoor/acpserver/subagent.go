@@ -5,7 +5,6 @@ import (
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/termtext"
-	"github.com/agentworker/worker/session/record"
 )
 
 // Only this file knows how a client that declares the capability "subagents" is shown
@@ -38,15 +37,6 @@ type subagentState struct {
 	State string `json:"state"`
 }
 
-// subagentStates are those of the schema for what a session does.
-var subagentStates = map[event.Status]string{
-	event.StatusStreaming:       "running",
-	event.StatusExecutingTool:   "running",
-	event.StatusPaused:          "running",
-	event.StatusWaitingApproval: "requires_action",
-	event.StatusIdle:            "idle",
-}
-
 // announcement is the first update of a subagent, which works in dir.
 func announcement(id, agent, description, dir, root string) subagentUpdate {
 	u := subagentUpdate{
@@ -58,13 +48,15 @@ func announcement(id, agent, description, dir, root string) subagentUpdate {
 	return u
 }
 
-// stateOf is the state of a session that is not followed.
-func stateOf(r *record.Record) string {
+// stateOf is the state of the schema for what a session does; empty means there is none.
+func stateOf(s event.Status) string {
 	switch {
-	case r.Status.Ended():
+	case s.Ended(), s == event.StatusIdle:
 		return "idle"
-	case r.Status == record.WaitingApproval:
+	case s.Waiting():
 		return "requires_action"
+	case s.Recorded() == event.StatusRunning:
+		return "running"
 	}
-	return "running"
+	return ""
 }

@@ -32,6 +32,8 @@ func TestDescribe(t *testing.T) {
 		{event.StatusChange{Status: event.StatusStreaming, Retry: &event.Retry{Reason: "rate_limited", Try: 2, Tries: 3, DelayMs: 42_500}},
 			"aide: rate limited, waits 43 s for try 2 of 3"},
 		{event.StatusChange{Status: event.StatusExecutingTool}, ""},
+		{event.StatusChange{Status: event.StatusPaused}, "aide: paused"},
+		{event.StatusChange{Status: event.StatusWaitingApproval}, ""},
 		{event.ContentDelta{Delta: "x"}, ""},
 		{event.ToolCallStart{ToolName: "grep", Step: 3, Arguments: `{"pattern":"veto","path":"session"}`}, "aide: step 3: grep veto session"},
 		{event.ToolCallStart{ToolName: "grep", Step: 3, Arguments: `not JSON`}, "aide: step 3: grep"},

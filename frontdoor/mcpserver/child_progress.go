@@ -213,10 +213,8 @@ func describe(s *live.Session, ev event.Event) string {
 		switch {
 		case s.Retry != nil:
 			what = s.Retry.Summary()
-		case s.Activity == event.StatusQueued:
-			what = "queued"
-		case s.Activity == event.StatusStreaming:
-			what = "thinking"
+		case !s.Activity.Waiting(): // its question says more
+			what = s.Activity.Words()
 		}
 	case event.ToolCallStart:
 		call := s.Calls[len(s.Calls)-1]

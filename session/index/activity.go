@@ -46,7 +46,7 @@ func (x *Index) Doing(ctx context.Context, r *record.Record) (status event.Statu
 		if status, err = own[event.StatusChange](d); err != nil {
 			return status, call, err
 		}
-		switch calls := status.Status == event.StatusExecutingTool || status.Status == event.StatusWaitingApproval; {
+		switch calls := status.Status.Calling(); {
 		case !calls:
 			calling = 0
 		case calling == 0:

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/toolcatalog"
 )
 
@@ -24,7 +23,7 @@ func (s *Session) Needs() string {
 		return "lost"
 	case len(s.Questions) > 0 && slices.Contains(questions, s.Questions[0].ToolName):
 		return "question"
-	case len(s.Questions) > 0, s.Status == event.StatusWaitingApproval:
+	case len(s.Questions) > 0, s.Status.Waiting():
 		return "approval"
 	case s.Stalled:
 		return "stalled"

@@ -73,7 +73,7 @@ func (f *fold) pass(at time.Time) {
 		f.Worked += at.Sub(f.at)
 	}
 	f.at = at
-	if f.Record.StartedAt.IsZero() || f.LastStatus == event.StatusPaused || f.LastStatus == event.StatusWaitingApproval {
+	if f.Record.StartedAt.IsZero() || f.LastStatus.Untimed() {
 		f.at = time.Time{}
 	}
 }

@@ -32,20 +32,15 @@ func doing(s *live.Session, now time.Time) string {
 		return text
 	}
 	since := age(now, s.Since)
-	switch s.Activity {
-	case event.StatusQueued:
-		return "waits for a free place  " + since
-	case event.StatusWaitingApproval:
-		return "waits for approval  " + since
-	case event.StatusPaused:
-		return "paused  " + since
-	case event.StatusStreaming:
-		if s.Retry != nil {
-			return since + "  " + termtext.OneLine(s.Retry.SummaryAfter(now.Sub(s.RetryAt)), termtext.MaxLabel)
-		}
-		return termtext.OneLine(s.Model, termtext.MaxLabel) + "  " + since
+	switch words := s.Activity.Words(); {
+	case words == "":
+		return ""
+	case s.Activity != event.StatusStreaming:
+		return words + "  " + since
+	case s.Retry != nil:
+		return since + "  " + termtext.OneLine(s.Retry.SummaryAfter(now.Sub(s.RetryAt)), termtext.MaxLabel)
 	}
-	return ""
+	return termtext.OneLine(s.Model, termtext.MaxLabel) + "  " + since
 }
 
 // age is how long ago something was, in at most four characters.
