@@ -1,5 +1,5 @@
-// Package architecture holds the drawing of the packages against the code: the
-// table below is the one in docs/architecture.md.
+// Package architecture holds the code against the drawing of the packages, which is the
+// table in docs/architecture.md.
 package architecture
 
 import (
@@ -18,149 +18,14 @@ import (
 const module = "github.com/agentworker/worker/"
 
 // leaves import none of ours, and all may import them.
-var leaves = []string{
-	"internal/atomicfile",
-	"internal/boundedfile",
-	"internal/chromium",
-	"internal/disk",
-	"internal/errtext",
-	"internal/fileglob",
-	"internal/fileinfo",
-	"internal/gitplace",
-	"internal/picture",
-	"internal/procgroup",
-	"internal/secrets",
-	"internal/snapshot",
-	"internal/strictjson",
-	"internal/suggest",
-	"internal/symlink",
-	"internal/tcpline",
-	"internal/termtext",
-	"internal/toolcatalog",
-	"internal/tracecontext",
-}
-
+//
 // mayImport says, for each package, which of ours it may import besides the
 // leaves. A package below another stands under its entry unless it has one of its
-// own.
-var mayImport = map[string][]string{
-	"permission":        {"permission/glob", "internal/hostport"},
-	"permission/glob":   nil,
-	"policy":            {"permission", "permission/glob", "internal/spendlimit"},
-	"policy/policytest": {"policy"},
-	"permission/shell":  {"permission", "permission/glob", "permission/internal/program", "internal/gitindex"},
-
-	"permission/internal/program": nil, // what is known of programs, apart from what an analysis makes of it
-
-	"eventbus":            {"eventbus/event", "eventbus/internal/embedded", "eventbus/internal/natsstore", "eventbus/internal/storefiles"},
-	"eventbus/event":      nil,
-	"model":               nil,
-	"sandbox":             {"permission", "permission/glob", "internal/gitindex", "internal/hostport"},
-	"internal/gitindex":   nil, // git's index without git
-	"internal/hostport":   {"permission/glob"},
-	"internal/workspace":  nil,
-	"internal/worktree":   nil,
-	"internal/spendlimit": nil,
-	"internal/mcpconfig":  nil,
-	"internal/hookconfig": nil,
-	"internal/trusted":    nil,
-	"hooks":               {"sandbox", "internal/hookconfig", "internal/trusted"}, // commands and requests around calls
-	"agentdefs": {
-		"agentdefs/internal/access", "agentdefs/internal/agentfile", "agentdefs/internal/definition", "agentdefs/internal/diag", "agentdefs/internal/dialect",
-		"agentdefs/internal/scan", "agentdefs/internal/spelling", "agentdefs/internal/watch", "permission", "permission/glob",
-	},
-	"agentdefs/instructions": {"agentdefs/internal/agentfile", "agentdefs/internal/diag"},                                                                 // the same for what a workspace says to all
-	"agentdefs/skills":       {"agentdefs/internal/agentfile", "agentdefs/internal/definition", "agentdefs/internal/diag", "agentdefs/internal/spelling"}, // beside agents: who loads those needs none
-
-	// Programs that tools start and speak to.
-	"tool/lsp":               {"permission", "sandbox", "tool", "tool/internal/stdio", "internal/trusted"}, // language servers
-	"tool/internal/stdio":    {"sandbox", "tool/internal/headtail"},
-	"tool/internal/headtail": nil, // what they write, bounded
-
-	"tool/web":              {"permission", "sandbox", "tool", "internal/hostport"},                                                                  // the web
-	"tool/mcpclient":        {"permission", "sandbox", "tool", "tool/internal/stdio", "internal/mcpconfig", "internal/trusted", "internal/hostport"}, // MCP servers as tools
-	"tool/commands":         {"permission", "permission/shell", "sandbox", "tool", "tool/internal/headtail"},                                         // that go on in the background
-	"tool/internal/control": {"internal/worktree"},                                                                                                   // what steers agents and git, apart from the tools
-	"tool":                  {"permission", "permission/shell", "sandbox", "internal/worktree", "tool/internal/control", "tool/internal/headtail"},
-	"session":               {"hooks", "internal/hookconfig", "session/audit", "session/conversation", "session/gate", "session/hidden", "session/inbox", "session/journal", "session/lease", "session/lifetime", "session/masking", "session/models", "session/notes", "session/requests", "session/store", "session/toolcall", "eventbus", "eventbus/event", "permission", "permission/shell", "policy", "model", "tool", "tool/commands"},
-	"taskt":                 {"agentdefs", "agentdefs/instructions", "agentdefs/skills", "session", "session/conversation", "session/gate", "session/masking", "session/store", "eventbus", "eventbus/event", "model", "tool", "permission", "taskt/budget", "taskt/control", "taskt/input", "taskt/memory", "taskt/offer", "taskt/planexit", "taskt/report", "taskt/skilltool", "taskt/slots", "taskt/workdir", "internal/spendlimit", "internal/mcpconfig"},
-	"frontdoor":             {"taskt", "taskt/control", "taskt/input", "taskt/offer", "taskt/slots", "taskt/upkeep", "session", "session/live", "session/store", "eventbus", "eventbus/event", "frontdoor/mcpserver/internal/exttask", "frontdoor/mcpserver/internal/mcphttp", "frontdoor/mcpserver/internal/transport"},
-
-	"frontdoor/acpserver": {"taskt", "taskt/conversation", "session", "session/gate", "session/live", "session/store", "eventbus", "eventbus/event", "model", "frontdoor", "internal/mcpconfig"}, // conversations with editors
-
-	"frontdoor/httpserver":      {"taskt", "taskt/control", "taskt/upkeep", "session", "session/audit", "session/store", "eventbus", "eventbus/event", "frontdoor", "model", "frontdoor/httpserver/certs", "frontdoor/httpserver/metrics", "frontdoor/httpserver/openapi", "frontdoor/httpserver/page", "frontdoor/httpserver/problem", "frontdoor/httpserver/tokens"},
-	"frontdoor/httpserver/page": {"session", "session/gate", "session/live", "session/store", "eventbus", "eventbus/event", "model", "taskt/report", "frontdoor", "frontdoor/httpserver/problem"},
-
-	"frontdoor/httpserver/metrics": nil,           // what Prometheus scrapes, and the only one that imports its client
-	"frontdoor/httpserver/certs":   nil,           // a certificate as its files have it now
-	"frontdoor/httpserver/tokens":  {"frontdoor"}, // the file of named tokens, for the door and the command that edits it
-	"frontdoor/httpserver/openapi": nil,           // the description of the door, apart from its handlers
-	"frontdoor/httpserver/problem": {"frontdoor"}, // errors in the form of RFC 9457, for the door and its page
-
-	"frontdoor/internal/doortest": {"agentdefs", "taskt", "session", "eventbus", "model", "permission", "policy/policytest", "tool"}, // for tests of the doors
-
-	"session/audit":        {"eventbus", "eventbus/event", "permission"},
-	"session/conversation": {"model"},
-	"session/gate":         {"session/store", "eventbus/event", "model", "permission", "permission/shell", "policy", "tool"},
-	"session/hidden":       {"model"},
-	"session/inbox":        {"session/record", "session/requests", "model"},
-	"session/journal":      {"session/lease", "session/lifetime", "session/masking", "session/store", "eventbus", "eventbus/event", "model"},
-	"session/lease":        {"eventbus"},
-	"session/lifetime":     nil,
-	"session/live":         {"session/store", "eventbus/event", "model"}, // what sessions do now, for every view
-	"session/masking":      {"eventbus/event", "model"},
-	"session/models":       {"session/hidden", "model"},
-	"session/notes":        {"session/store", "eventbus/event", "permission", "tool"},
-	"session/toolcall":     {"hooks", "internal/hookconfig", "session/audit", "session/gate", "session/inbox", "session/journal", "session/lifetime", "session/masking", "session/store", "eventbus/event", "model", "permission", "tool"},
-
-	// What is stored of sessions, below what runs them: each may import those above it in this list.
-	"session/record":     {"eventbus/event", "model"},
-	"session/log":        {"session/hidden", "session/masking", "session/record", "eventbus/event", "model"}, // it knows no store
-	"session/index":      {"session/log", "session/record", "eventbus", "eventbus/event"},
-	"session/approval":   {"session/index", "session/record", "eventbus", "eventbus/event"},
-	"session/transcript": {"session/hidden", "session/index", "session/log", "session/record", "eventbus", "eventbus/event", "model"},
-	"session/outcome":    {"session/index", "session/log", "session/record", "session/transcript", "eventbus"},
-	"session/requests":   {"session/index", "session/outcome", "session/record", "eventbus", "eventbus/event"},
-	"session/integrity":  {"session/approval", "session/index", "session/lease", "session/log", "session/record", "eventbus", "eventbus/event"},
-	"session/retention":  {"session/approval", "session/index", "session/log", "session/record", "eventbus", "eventbus/event"},
-	"session/recovery":   {"session/approval", "session/index", "session/lease", "session/log", "session/outcome", "session/record", "session/requests", "eventbus", "eventbus/event", "model"},
-	"session/store":      {"session/lease", "eventbus"},
-
-	"taskt/conversation": {"agentdefs", "taskt", "session", "session/store", "internal/mcpconfig"}, // a person's, by 'worker run -i', the page and ACP
-	"taskt/memory":       {"permission", "tool"},
-	"taskt/planexit":     {"permission", "tool"},
-	"taskt/route":        {"session"},
-	"taskt/skilltool":    {"agentdefs/skills", "session/conversation", "permission", "tool"},
-	"taskt/slots":        nil,
-	"taskt/input":        {"agentdefs", "session/conversation", "tool", "internal/spendlimit"},
-	"taskt/offer":        {"agentdefs", "tool", "taskt/input"},
-	"taskt/workdir":      {"eventbus/event", "permission", "permission/glob", "tool", "internal/mcpconfig", "internal/worktree"},
-	"taskt/budget":       {"session", "session/store", "eventbus/event", "model", "internal/spendlimit"},
-	"taskt/control":      {"session", "session/store", "eventbus/event", "model", "tool", "permission", "taskt/report"},
-	"taskt/upkeep":       {"session", "session/store", "internal/worktree", "taskt/control"},
-	"taskt/report":       {"session/store", "eventbus/event"},
-
-	"eventbus/internal/natsstore":            {"eventbus/internal/embedded", "eventbus/internal/oncelog", "eventbus/internal/storefiles"}, // below the bus: it knows no events
-	"eventbus/internal/embedded":             {"eventbus/internal/oncelog", "eventbus/internal/storefiles"},
-	"eventbus/internal/storefiles":           nil, // the files alone: it runs no server
-	"eventbus/internal/oncelog":              nil,
-	"frontdoor/mcpserver/internal/mcphttp":   {"frontdoor/mcpserver/internal/exttask", "frontdoor/mcpserver/internal/transport"},
-	"frontdoor/mcpserver/internal/transport": {"frontdoor/mcpserver/internal/exttask"},
-	"frontdoor/mcpserver/internal/exttask":   nil, // the Tasks extension on the wire
-
-	// An agent file is read in this order, and found apart from that.
-	"agentdefs/internal/agentdefstest": {"agentdefs", "permission"}, // for tests of the packages below
-	"agentdefs/internal/diag":          nil,
-	"agentdefs/internal/spelling":      nil,
-	"agentdefs/internal/dialect":       {"agentdefs/internal/spelling"},
-	"agentdefs/internal/agentfile":     {"agentdefs/internal/diag", "agentdefs/internal/dialect", "agentdefs/internal/spelling"},
-	"agentdefs/internal/access":        {"agentdefs/internal/agentfile", "agentdefs/internal/diag", "agentdefs/internal/dialect", "agentdefs/internal/spelling", "permission", "permission/glob"},
-	"agentdefs/internal/definition":    {"agentdefs/internal/access", "agentdefs/internal/agentfile", "agentdefs/internal/diag", "agentdefs/internal/dialect", "agentdefs/internal/spelling", "internal/hookconfig", "internal/mcpconfig", "internal/spendlimit", "permission", "permission/glob"},
-	"agentdefs/internal/scan":          {"agentdefs/internal/diag", "agentdefs/internal/dialect"},
-	"agentdefs/internal/watch":         {"agentdefs/internal/diag", "agentdefs/internal/scan"},
-
-	"docs/examples": nil, // programs of others
-}
+// own. readTable reads both.
+var (
+	leaves    []string
+	mayImport = make(map[string][]string)
+)
 
 // heavy are packages that a program of ours does not import, for what they cost it:
 // cobra imports the templates too, and links them only where one is set.
@@ -174,18 +39,55 @@ var heavy = map[string]string{
 // session/store, which opens them, may import them.
 var stored = []string{"session/approval", "session/index", "session/integrity", "session/log", "session/outcome", "session/record", "session/recovery", "session/requests", "session/retention", "session/transcript"}
 
-func init() {
+// readTable reads the packages of docs/architecture.md: their paths, what they hold,
+// and what they may import.
+func readTable(t *testing.T) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "architecture.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, found := strings.Cut(string(text), "| package | holds | may import, of ours |\n|---|---|---|\n")
+	table, _, ended := strings.Cut(table, "\n\n")
+	if !found || !ended {
+		t.Fatal("docs/architecture.md has no table of the packages")
+	}
+	for row := range strings.SplitSeq(table, "\n") {
+		cells := strings.Split(strings.Trim(row, "| "), " | ")
+		if len(cells) != 3 {
+			t.Fatalf("a row has %d cells: %s", len(cells), row)
+		}
+		for _, m := range codeSpan.FindAllStringSubmatch(cells[0], -1) {
+			pkg := m[1]
+			if _, twice := mayImport[pkg]; twice {
+				t.Errorf("the table has %s twice", pkg)
+			}
+			mayImport[pkg] = nil
+			switch {
+			case strings.HasPrefix(cells[1], "leaf: "):
+				leaves = append(leaves, pkg)
+			case cells[2] == "-" || cells[2] == "all" && strings.HasPrefix(pkg, "cmd/"):
+			case strings.HasPrefix(cells[2], "as "):
+				delete(mayImport, pkg) // it stands under the entry above it
+			default:
+				mayImport[pkg] = strings.Split(cells[2], ", ")
+			}
+		}
+	}
 	for pkg, may := range mayImport {
+		for _, target := range may {
+			if _, ok := mayImport[target]; !ok {
+				t.Errorf("%s may import %s, which has no row", pkg, target)
+			}
+		}
 		if pkg == "session/store" || slices.Contains(may, "session/store") {
 			mayImport[pkg] = append(may, stored...)
 		}
 	}
-	for _, leaf := range leaves {
-		mayImport[leaf] = nil
-	}
 }
 
 func TestImports(t *testing.T) {
+	readTable(t)
 	root := filepath.Join("..", "..")
 	seen := make(map[string]bool)
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
