@@ -17,39 +17,40 @@ type route struct {
 	method, path string // method empty means all
 	scope        caller.Scope
 	handler      handler
+	streams      bool // a GET stays open as long as its client wants
 }
 
 // table returns all routes. The document of package openapi has the same.
 func (s *Server) table() []route {
 	get, post := http.MethodGet, http.MethodPost
 	table := []route{
-		{post, "/v1/tasks", caller.Run, s.tasks.call},
-		{get, "/v1/agents", caller.Read, s.agents.list},
-		{get, "/v1/agents/{name}", caller.Read, s.agents.show},
-		{get, "/v1/sessions", caller.Read, s.sessions.list},
-		{get, "/v1/sessions/{id}", caller.Read, s.sessions.show},
-		{http.MethodDelete, "/v1/sessions/{id}", caller.Run, s.sessions.stop},
-		{get, "/v1/sessions/{id}/events", caller.Read, s.sessions.events},
-		{get, "/v1/sessions/{id}/export", caller.Read, s.sessions.export},
-		{get, "/v1/approvals", caller.Read, s.approvals.list},
-		{get, "/v1/approvals/{id}", caller.Read, s.approvals.show},
-		{post, "/v1/approvals", caller.Approve, s.approvals.answer},
-		{post, "/v1/explain", caller.Read, s.agents.explain},
-		{get, "/v1/audit", caller.Read, auditAPI{s.opts}.list},
-		{get, "/v1/openapi.yaml", caller.Read, document},
-		{get, "/healthz", caller.Read, s.status.healthy},
-		{get, "/readyz", caller.Read, s.status.ready},
-		{get, "/metrics", caller.Read, s.status.measure},
+		{post, "/v1/tasks", caller.Run, s.tasks.call, false},
+		{get, "/v1/agents", caller.Read, s.agents.list, false},
+		{get, "/v1/agents/{name}", caller.Read, s.agents.show, false},
+		{get, "/v1/sessions", caller.Read, s.sessions.list, false},
+		{get, "/v1/sessions/{id}", caller.Read, s.sessions.show, false},
+		{http.MethodDelete, "/v1/sessions/{id}", caller.Run, s.sessions.stop, false},
+		{get, "/v1/sessions/{id}/events", caller.Read, s.sessions.events, true},
+		{get, "/v1/sessions/{id}/export", caller.Read, s.sessions.export, false},
+		{get, "/v1/approvals", caller.Read, s.approvals.list, false},
+		{get, "/v1/approvals/{id}", caller.Read, s.approvals.show, false},
+		{post, "/v1/approvals", caller.Approve, s.approvals.answer, false},
+		{post, "/v1/explain", caller.Read, s.agents.explain, false},
+		{get, "/v1/audit", caller.Read, auditAPI{s.opts}.list, false},
+		{get, "/v1/openapi.yaml", caller.Read, document, false},
+		{get, "/healthz", caller.Read, s.status.healthy, false},
+		{get, "/readyz", caller.Read, s.status.ready, false},
+		{get, "/metrics", caller.Read, s.status.measure, false},
 	}
 	if s.opts.Profiles {
-		table = append(table, route{get, "/debug/pprof/{profile...}", caller.Owner, plain(s.status.profile)})
+		table = append(table, route{get, "/debug/pprof/{profile...}", caller.Owner, plain(s.status.profile), false})
 	}
 	for _, op := range control.Operations {
 		scope := caller.Run
 		if op.ReadOnly {
 			scope = caller.Read
 		}
-		table = append(table, route{post, controlPath(op), scope, s.tasks.control(op)})
+		table = append(table, route{post, controlPath(op), scope, s.tasks.control(op), false})
 	}
 	if s.opts.Upkeep != nil {
 		for _, op := range upkeep.Operations {
@@ -57,16 +58,16 @@ func (s *Server) table() []route {
 			if op.Owner {
 				scope = caller.Owner
 			}
-			table = append(table, route{post, "/v1/sessions/{id}/" + op.Name, scope, s.sessions.upkeep(op)})
+			table = append(table, route{post, "/v1/sessions/{id}/" + op.Name, scope, s.sessions.upkeep(op), false})
 		}
 	}
 	if s.opts.MCP != nil {
-		table = append(table, route{"", mcpPath, caller.Read, s.opts.serveMCP}) // it looks at the scopes of each call
+		table = append(table, route{"", mcpPath, caller.Read, s.opts.serveMCP, true}) // it looks at the scopes of each call
 	}
 	if s.page != nil {
-		table = append(table, route{post, pageLinks, caller.Read, s.makePageLink})
+		table = append(table, route{post, pageLinks, caller.Read, s.makePageLink, false})
 		for _, r := range s.page.Routes() {
-			table = append(table, route{r.Method, r.Path, r.Scope, plain(r.Handler)})
+			table = append(table, route{r.Method, r.Path, r.Scope, plain(r.Handler), r.Streams})
 		}
 	}
 	return table
@@ -112,7 +113,7 @@ func (s *Server) scoped(to route) http.HandlerFunc {
 			fail(w, err, s.opts.Logger)
 			return
 		}
-		end, err := s.streams.begin(r.Method, to.path, identity)
+		end, err := s.streams.begin(r.Method, to, identity)
 		if err != nil {
 			fail(w, err, s.opts.Logger)
 			return

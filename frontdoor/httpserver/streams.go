@@ -18,12 +18,9 @@ type streams struct {
 	open map[string]int // by the name of the token; "" is the owner's
 }
 
-// streaming are the paths on which a GET stays open as long as its client wants.
-var streaming = map[string]bool{"/v1/sessions/{id}/events": true, "/page/events": true, mcpPath: true}
-
 // begin notes an open request that may be a stream. Call end when it is over.
-func (s *streams) begin(method, path string, identity caller.Identity) (end func(), err error) {
-	if method != http.MethodGet || !streaming[path] {
+func (s *streams) begin(method string, to route, identity caller.Identity) (end func(), err error) {
+	if method != http.MethodGet || !to.streams {
 		return func() {}, nil
 	}
 	s.mu.Lock()

@@ -31,6 +31,11 @@ func TestStreamsOfAToken(t *testing.T) {
 			t.Errorf("stream %d: %s", i+2, res.Status)
 		}
 	}
+	for path, want := range map[string]int{"/v1/sessions/x/events": http.StatusTooManyRequests, "/v1/sessions": http.StatusOK} {
+		if res, _ := e.do(e.with(texts["read"], "GET", path, "")); res.StatusCode != want {
+			t.Errorf("%s beside the streams: %s", path, res.Status)
+		}
+	}
 	if res := open(texts["run"]); res.StatusCode != http.StatusForbidden && res.StatusCode != http.StatusOK {
 		t.Errorf("the stream of another token: %s", res.Status)
 	}

@@ -100,26 +100,27 @@ type Route struct {
 	Method, Path string
 	Scope        caller.Scope
 	Handler      http.HandlerFunc
+	Streams      bool // a GET stays open as long as its client wants
 }
 
 // Routes returns what the page has: its documents, and what its scripts ask for.
 func (p *Page) Routes() []Route {
 	get, post := http.MethodGet, http.MethodPost
 	return []Route{
-		{get, LoginPath, caller.Anyone, p.login},
-		{get, AssetPath + "{file}", caller.Anyone, p.file}, // they tell nothing
-		{get, "/{$}", caller.Read, p.document},
-		{get, "/sessions/{id}", caller.Read, p.document},
-		{get, "/agents", caller.Read, p.document},
-		{get, "/page/events", caller.Read, p.hub.events},
-		{get, "/page/sessions/{id}", caller.Read, p.transcripts.serve},
-		{get, "/page/sessions/{id}/timeline", caller.Read, p.timelines.serve},
-		{get, "/page/sessions/{id}/images/{hash}", caller.Read, p.images.serve},
-		{get, "/page/agents", caller.Read, p.agents.list},
-		{post, "/page/explain", caller.Read, p.agents.explain},
-		{post, "/page/approvals", caller.Approve, p.approvals.decide},
-		{post, "/page/conversations", caller.Run, p.talks.start},
-		{post, "/page/conversations/{id}", caller.Run, p.talks.say},
+		{get, LoginPath, caller.Anyone, p.login, false},
+		{get, AssetPath + "{file}", caller.Anyone, p.file, false}, // they tell nothing
+		{get, "/{$}", caller.Read, p.document, false},
+		{get, "/sessions/{id}", caller.Read, p.document, false},
+		{get, "/agents", caller.Read, p.document, false},
+		{get, "/page/events", caller.Read, p.hub.events, true},
+		{get, "/page/sessions/{id}", caller.Read, p.transcripts.serve, false},
+		{get, "/page/sessions/{id}/timeline", caller.Read, p.timelines.serve, false},
+		{get, "/page/sessions/{id}/images/{hash}", caller.Read, p.images.serve, false},
+		{get, "/page/agents", caller.Read, p.agents.list, false},
+		{post, "/page/explain", caller.Read, p.agents.explain, false},
+		{post, "/page/approvals", caller.Approve, p.approvals.decide, false},
+		{post, "/page/conversations", caller.Run, p.talks.start, false},
+		{post, "/page/conversations/{id}", caller.Run, p.talks.say, false},
 	}
 }
 
