@@ -41,20 +41,66 @@ type Metrics struct {
 	handler  http.Handler
 }
 
-var (
-	running   = describe("sessions_running", "Sessions that run in this process, by agent.", "agent")
-	queued    = describe("tasks_queued", "Subagents that wait for a slot.")
-	capacity  = describe("tasks_capacity", "Subagents of callers that may run at once.")
-	approvals = describe("approvals_waiting", "Tool calls of the workspace that wait for an answer.")
-	storeUp   = describe("store_up", "1 if the event store answers, else 0.")
-	calls     = describe("model_calls_total", "Model calls.")
-	tools     = describe("tool_calls_total", "Tool calls.")
-	tokens    = describe("tokens_total", "Tokens of model calls. Those of caches are part of the input.", "kind")
-	cost      = describe("cost_dollars_total", "What model calls cost in US dollars, as far as that is known.")
-)
+// row is a metric that is looked up at each scrape.
+type row struct {
+	desc  *prometheus.Desc
+	kind  prometheus.ValueType
+	value func(s Snapshot, say func(v float64, labels ...string)) // says nothing of what is not known
+}
 
-func describe(name, help string, labels ...string) *prometheus.Desc {
-	return prometheus.NewDesc("worker_"+name, help, labels, nil)
+// rows are all of them.
+var rows = []row{
+	gauge("sessions_running", "Sessions that run in this process, by agent.", sayRunning, "agent"),
+	gauge("tasks_queued", "Subagents that wait for a slot.", one(func(s Snapshot) float64 { return float64(s.Queued) })),
+	gauge("tasks_capacity", "Subagents of callers that may run at once.", one(func(s Snapshot) float64 { return float64(s.Capacity) })),
+	gauge("approvals_waiting", "Tool calls of the workspace that wait for an answer.", func(s Snapshot, say func(float64, ...string)) {
+		if s.Approvals >= 0 {
+			say(float64(s.Approvals))
+		}
+	}),
+	gauge("store_up", "1 if the event store answers, else 0.", one(func(s Snapshot) float64 {
+		if s.StoreUp {
+			return 1
+		}
+		return 0
+	})),
+	counter("model_calls_total", "Model calls.", one(func(s Snapshot) float64 { return float64(s.ModelCalls) })),
+	counter("tool_calls_total", "Tool calls.", one(func(s Snapshot) float64 { return float64(s.ToolCalls) })),
+	counter("tokens_total", "Tokens of model calls. Those of caches are part of the input.", func(s Snapshot, say func(float64, ...string)) {
+		say(float64(s.InputTokens), "input")
+		say(float64(s.OutputTokens), "output")
+		say(float64(s.CacheReadTokens), "cache_read")
+		say(float64(s.CacheWriteTokens), "cache_write")
+	}, "kind"),
+	counter("cost_dollars_total", "What model calls cost in US dollars, as far as that is known.", one(func(s Snapshot) float64 { return s.CostUSD })),
+}
+
+func gauge(name, help string, value func(Snapshot, func(float64, ...string)), labels ...string) row {
+	return row{prometheus.NewDesc("worker_"+name, help, labels, nil), prometheus.GaugeValue, value}
+}
+
+func counter(name, help string, value func(Snapshot, func(float64, ...string)), labels ...string) row {
+	return row{prometheus.NewDesc("worker_"+name, help, labels, nil), prometheus.CounterValue, value}
+}
+
+// one is the value of a metric without labels.
+func one(of func(Snapshot) float64) func(Snapshot, func(float64, ...string)) {
+	return func(s Snapshot, say func(float64, ...string)) { say(of(s)) }
+}
+
+// sayRunning has a line for each of the first agents, and one for all others.
+func sayRunning(s Snapshot, say func(float64, ...string)) {
+	others := 0
+	for i, agent := range slices.Sorted(maps.Keys(s.Running)) {
+		if i >= maxAgents || agent == "other" {
+			others += s.Running[agent]
+			continue
+		}
+		say(float64(s.Running[agent]), agent)
+	}
+	if others > 0 {
+		say(float64(others), "other")
+	}
 }
 
 // New returns metrics in a registry of their own. gather is called for each scrape.
@@ -86,8 +132,8 @@ type collector struct{ of *Metrics }
 
 // Describe implements [prometheus.Collector].
 func (c collector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{running, queued, capacity, approvals, storeUp, calls, tools, tokens, cost} {
-		to <- d
+	for _, r := range rows {
+		to <- r.desc
 	}
 }
 
@@ -96,37 +142,9 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), gatherTime)
 	defer cancel()
 	s := c.of.gather(ctx)
-	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
-		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	for _, r := range rows {
+		r.value(s, func(v float64, labels ...string) {
+			to <- prometheus.MustNewConstMetric(r.desc, r.kind, v, labels...)
+		})
 	}
-	counter := func(d *prometheus.Desc, v float64, labels ...string) {
-		to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, labels...)
-	}
-	others := 0
-	for i, agent := range slices.Sorted(maps.Keys(s.Running)) {
-		if i >= maxAgents || agent == "other" {
-			others += s.Running[agent]
-			continue
-		}
-		gauge(running, float64(s.Running[agent]), agent)
-	}
-	if others > 0 {
-		gauge(running, float64(others), "other")
-	}
-	up := 0.0
-	if s.StoreUp {
-		up = 1
-	}
-	gauge(storeUp, up)
-	gauge(queued, float64(s.Queued))
-	gauge(capacity, float64(s.Capacity))
-	if s.Approvals >= 0 {
-		gauge(approvals, float64(s.Approvals))
-	}
-	counter(calls, float64(s.ModelCalls))
-	counter(tools, float64(s.ToolCalls))
-	for kind, n := range map[string]int64{"input": s.InputTokens, "output": s.OutputTokens, "cache_read": s.CacheReadTokens, "cache_write": s.CacheWriteTokens} {
-		counter(tokens, float64(n), kind)
-	}
-	counter(cost, s.CostUSD)
 }

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http/httptest"
+	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,5 +42,29 @@ func TestMetrics(t *testing.T) {
 	}
 	if n := strings.Count(text, "\n"); n > 150 || strings.Contains(text, "approvals_waiting") {
 		t.Errorf("%d lines:\n%s", n, text)
+	}
+}
+
+// TestReference holds that the reference has the metrics that are served, and no others.
+func TestReference(t *testing.T) {
+	m := metrics.New(func(context.Context) metrics.Snapshot { return metrics.Snapshot{Running: map[string]int{"": 1}} }, slog.New(slog.DiscardHandler))
+	m.Request("", "GET", 200)
+	w := httptest.NewRecorder()
+	m.ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	page, err := os.ReadFile("../../../docs/reference/http.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var served, described []string
+	for _, f := range regexp.MustCompile(`(?m)^# TYPE (\w+)`).FindAllStringSubmatch(w.Body.String(), -1) {
+		served = append(served, f[1])
+	}
+	for _, f := range regexp.MustCompile("`(worker_\\w+)[`{]").FindAllStringSubmatch(string(page), -1) {
+		described = append(described, f[1])
+	}
+	slices.Sort(served)
+	slices.Sort(described)
+	if described = slices.Compact(described); len(served) == 0 || !slices.Equal(served, described) {
+		t.Errorf("served:\n%v\ndescribed:\n%v", served, described)
 	}
 }
