@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/agentworker/worker/hooks"
@@ -185,4 +186,22 @@ func BenchmarkRun(b *testing.B) {
 			}
 		})
 	}
+}
+
+// TestGone: hooks of a file that disappears stay in force until the worker is started again.
+func TestGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, root := runner(t, ".claude/settings.json", claude(`exit 2`, ""), nil)
+		if err := os.RemoveAll(filepath.Join(root, ".claude")); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(time.Minute) // the files are looked at again
+		if all := r.All(); len(all) != 1 {
+			t.Errorf("%d hooks, want the one of the file that is gone", len(all))
+		}
+		<-time.After(time.Minute)
+		if c := bash("echo"); !r.Has(&c) {
+			t.Error("the hook is forgotten at the second look")
+		}
+	})
 }

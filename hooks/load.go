@@ -1,16 +1,15 @@
 package hooks
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/agentworker/worker/internal/hookconfig"
-	"github.com/agentworker/worker/internal/toolcatalog"
 )
 
 // again is for how long the files are not looked at after a look.
@@ -62,11 +61,24 @@ func (r *Runner) load() error {
 		}
 		all = append(all, hooks...)
 	}
+	for _, h := range r.hooks { // an agent may have removed what leads to a file
+		here := func(f hookconfig.File) bool { return f.Shown == h.File && present(f.Path) }
+		if !slices.Contains(r.opts.Own, h) && !slices.ContainsFunc(files, here) {
+			all = append(all, h)
+			r.opts.Logger.Warn("a file of hooks is gone: its last hooks stay in force until the worker is started again", "file", h.File)
+		}
+	}
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
 	r.hooks = all
 	return nil
+}
+
+// present reports whether there is something at a path.
+func present(path string) bool {
+	_, err := os.Stat(path)
+	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // All returns the hooks of the settings and files, and those of agent files.
@@ -118,36 +130,4 @@ func (r *Runner) Untrusted() string {
 		places = append(places, fmt.Sprintf("%d more", n-len(places)))
 	}
 	return fmt.Sprintf("hooks of the repository do not run, since nobody trusts them: %s. 'worker hooks list' shows them, and 'worker hooks trust' lets them run", strings.Join(places, ", "))
-}
-
-// applies reports whether the rule in "if" may be about the call. One that can't be read
-// exactly is about all calls of its tool.
-func applies(h *hookconfig.Hook, c *Call) bool {
-	if h.If == "" || !c.Event.OfTool() {
-		return true
-	}
-	name, rest, ok := strings.Cut(h.If, "(")
-	if !slices.Contains(toolcatalog.HookNames(c.Tool, true), strings.TrimSpace(name)) {
-		return false
-	}
-	if !ok || c.Tool != toolcatalog.ShellExec {
-		return true
-	}
-	var in struct{ Command string }
-	if json.Unmarshal(c.Input, &in) != nil || strings.ContainsAny(in.Command, ";|&$`(){}<>\n\\'\"=") {
-		return true
-	}
-	pattern := strings.TrimSuffix(strings.TrimSpace(rest), ")")
-	prefix, any := strings.CutSuffix(strings.TrimSuffix(pattern, ":*"), "*")
-	if strings.HasSuffix(pattern, ":*") {
-		any = true
-	}
-	if strings.Contains(prefix, "*") {
-		return true
-	}
-	command := strings.TrimSpace(in.Command)
-	if any {
-		return strings.HasPrefix(command+" ", prefix)
-	}
-	return command == prefix
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/agentworker/worker/internal/hookconfig"
 	"github.com/agentworker/worker/internal/toolcatalog"
+	"github.com/agentworker/worker/permission"
 )
 
 // Call is what a hook learns about a call of a tool, or about its session.
@@ -21,7 +22,8 @@ type Call struct {
 	Tool     string // our name
 	ID       string // of the call
 	Input    json.RawMessage
-	Response string // of the tool
+	Values   []permission.Value // what the call wants, as rules decide about it; nil means not known
+	Response string             // of the tool
 	Took     time.Duration
 
 	Source  string // of SessionStart: startup or resume

@@ -48,7 +48,7 @@ func OpenFile(path, home string) (*File, error) {
 }
 
 // Follow returns a file that others make and change, and which may not exist: then its
-// Rules are none. It is never written.
+// Rules are none. If it disappears, the last rules stay. It is never written.
 func Follow(path, home string) *File { return &File{path: path, home: home, optional: true} }
 
 // FollowAs is [Follow] for a file in another format, which parse reads.
@@ -112,7 +112,10 @@ const settleTime = 2 * time.Second
 func (f *File) reload() (*Ruleset, error) {
 	info, err := os.Stat(f.path)
 	if f.optional && errors.Is(err, fs.ErrNotExist) {
-		f.rules, f.data, f.info, f.err = nil, nil, nil, nil
+		if f.info = nil; f.rules.Len() > 0 { // an agent may have removed what leads to it
+			return f.rules, fmt.Errorf("%s is gone: its last rules stay in force until the worker is started again", f.path)
+		}
+		f.rules, f.data, f.err = nil, nil, nil
 		return nil, nil
 	}
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -98,33 +97,6 @@ func (h *Hook) hash(scripts []string) string {
 		fmt.Fprintf(sum, "\n%q %x", path, one)
 	}
 	return hex.EncodeToString(sum.Sum(nil))
-}
-
-// rooted are the ways in which commands name the folder of the workspace.
-var rooted = regexp.MustCompile(`\$\{?(?:CLAUDE_PROJECT_DIR|GITHUB_WORKSPACE|PWD)(?::-[^}]*)?\}?|\$\(git rev-parse --show-toplevel\)`)
-
-// Scripts returns the files below root that the command names, sorted. It leaves out files that
-// the command only writes to, such as a log.
-func (h *Hook) Scripts(root string) []string {
-	line := rooted.ReplaceAllString(strings.Join(append([]string{h.unwritten()}, h.Args...), "\x00"), strings.ReplaceAll(root, "$", "$$"))
-	line = strings.NewReplacer(`"`, "", `'`, "").Replace(line) // "$DIR"/x is one word
-	var found []string
-	for word := range strings.FieldsFuncSeq(line, func(r rune) bool { return strings.ContainsRune(" \t\n;|&()<>=\x00`", r) }) {
-		path := word
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(root, h.Cwd, path)
-		}
-		path = filepath.Clean(path)
-		if rel, err := filepath.Rel(root, path); err != nil || rel == "." || strings.HasPrefix(rel, "..") {
-			continue
-		}
-		if f, err := boundedfile.Open(path); err == nil {
-			f.Close()
-			found = append(found, path)
-		}
-	}
-	slices.Sort(found)
-	return slices.Compact(found)
 }
 
 // What returns what would run, or be called, in a line for people.

@@ -25,19 +25,22 @@ func perPixel(format string, cfg image.Config, data []byte) int64 {
 		}
 		return bytes
 	}
-	bytes := int64(4)
+	size := int64(4)
 	switch cfg.ColorModel {
 	case color.RGBA64Model, color.NRGBA64Model:
-		bytes = 8
+		size = 8
 	case color.Gray16Model:
-		bytes = 2
+		size = 2
 	case color.GrayModel:
-		bytes = 1
+		size = 1
+	}
+	if size < 4 && len(data) > 24 && transparent(data) { // gray with alpha: as many as in color
+		size *= 4
 	}
 	if len(data) > 28 && data[28] != 0 { // interlaced: its passes are pictures of their own
-		bytes *= 2
+		size *= 2
 	}
-	return bytes
+	return size
 }
 
 // segments calls f with the marker and the content of each segment of a jpeg before its pixels,
@@ -102,3 +105,6 @@ func orientation(format string, data []byte) int {
 	})
 	return found
 }
+
+// transparent reports whether a PNG has a chunk tRNS, or bytes that look like one.
+func transparent(data []byte) bool { return bytes.Contains(data, []byte("tRNS")) }

@@ -154,6 +154,7 @@ func TestRefused(t *testing.T) {
 		{"x.bin", []byte{0, 1, 2}, "x.bin: it is no picture of a known format"},
 		{"bomb.png", bomb(60_000, 60_000, 8, 2), "bomb.png: the picture has 60000×60000 pixels, which is 3600.0 million, and at most 50.0 million"},
 		{"deep.png", bomb(7000, 7000, 16, 6), "49.0 million, and at most 39.3 million of this kind are decoded: make it smaller"},
+		{"gray.png", append(bomb(7000, 7000, 16, 0), "\x00\x00\x00\x02tRNS\x00\x01\x00\x00\x00\x00"...), "49.0 million, and at most 39.3 million of this kind"},
 		{"flat.gif", []byte("GIF89a\xff\xff\xff\xff\x00\x00\x00"), "65535×65535"},
 		{"zero.png", bomb(0, 5, 8, 2), "zero.png: the picture is broken: "},
 		{"large.png", append(bomb(1, 1, 8, 2), make([]byte, picture.MaxBytes)...), "large.png: the picture has 32.0 MB, and at most 32.0 MB are read: make it smaller"},

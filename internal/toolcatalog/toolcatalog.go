@@ -144,7 +144,7 @@ var All = []Tool{
 		Hooked:    Hooked{"BashOutput", "read_bash", "id=bash_id=shellId until=filter"}},
 	{Name: ShellInput, Kind: KindExecute, Argument: "text", Own: true, With: ShellExec,
 		Elsewhere: "exec_shell_interact",
-		Hooked:    Hooked{"", "write_bash", "id=id=shellId text=text=input"}},
+		Hooked:    Hooked{"Bash", "write_bash", "id=id=shellId text=command=input"}},
 	{Name: ShellStop, Kind: KindExecute, Argument: "id", Own: true, With: ShellExec,
 		Elsewhere: "killshell killbash",
 		Hooked:    Hooked{"KillShell KillBash", "stop_bash", "id=shell_id=shellId"}},

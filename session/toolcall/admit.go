@@ -72,7 +72,7 @@ func (s *Calls) admit(ctx context.Context, c *Call, wait bool) {
 		return
 	}
 	action := layers.Decide(values).Action
-	if !wait && (!c.follows() && action == permission.Ask || hooked{s}.has(c)) {
+	if !wait && (!c.follows() && action == permission.Ask || hooked{s}.has(c, values)) {
 		return
 	}
 	if action != permission.Deny && (hooked{s}).askHooks(ctx, c, values) {

@@ -23,11 +23,12 @@ func (s hooked) hookCall(e hookconfig.Event, c *Call) hooks.Call {
 }
 
 // has reports whether hooks judge a call before it is made.
-func (s hooked) has(c *Call) bool {
+func (s hooked) has(c *Call, values []permission.Value) bool {
 	if s.p.Hooks == nil {
 		return false
 	}
 	call := s.hookCall(hookconfig.PreToolUse, c)
+	call.Values = values
 	return s.p.Hooks.Has(&call)
 }
 
@@ -38,7 +39,9 @@ func (s hooked) askHooks(ctx context.Context, c *Call, values []permission.Value
 		return false
 	}
 	c.hooksAsked = true
-	out := s.p.Hooks.Run(ctx, s.hookCall(hookconfig.PreToolUse, c))
+	call := s.hookCall(hookconfig.PreToolUse, c)
+	call.Values = values
+	out := s.p.Hooks.Run(ctx, call)
 	c.hooks = out
 	switch {
 	case out.Deny != nil:

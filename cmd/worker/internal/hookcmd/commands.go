@@ -145,8 +145,12 @@ guards are not made until then.`,
 			return p.forChosen(args, func(ws *workspace.Workspace, all []*hookconfig.Hook) error {
 				for _, h := range all {
 					fmt.Fprintf(p.Stdout, "%s %s\n  runs     %s\n", h.Event, termtext.OneLine(h.Source(), 200), termtext.OneLine(h.What(), 2000))
-					for _, script := range h.Scripts(ws.Root) {
+					scripts := h.Scripts(ws.Root)
+					for _, script := range scripts {
 						fmt.Fprintf(p.Stdout, "  script   %s\n", termtext.OneLine(script, 500))
+					}
+					if len(scripts) == 0 && h.Type == hookconfig.Command {
+						fmt.Fprintln(p.Stdout, "  script   none: what else of the workspace it runs is not part of the trust")
 					}
 				}
 				if show {
