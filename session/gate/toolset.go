@@ -171,7 +171,7 @@ func (ts *ToolSet) CheckAllowed(allowed []string) error {
 	var known []string
 	byName, names := ts.now()
 	for _, name := range names {
-		if slices.Equal(ruledAs(byName[name].Spec()), []string{name}) {
+		if slices.Equal(givenBy(byName[name].Spec()), []string{name}) {
 			known = append(known, name)
 		}
 	}
@@ -179,8 +179,8 @@ func (ts *ToolSet) CheckAllowed(allowed []string) error {
 		if slices.Contains(known, name) {
 			continue
 		}
-		if t := byName[name]; t != nil && len(ruledAs(t.Spec())) > 0 {
-			return fmt.Errorf("%s comes with %s: name that instead", name, strings.Join(ruledAs(t.Spec()), " and "))
+		if t := byName[name]; t != nil && len(givenBy(t.Spec())) > 0 {
+			return fmt.Errorf("%s comes with %s: name that instead", name, strings.Join(givenBy(t.Spec()), " and "))
 		}
 		return fmt.Errorf("there is no tool %q%s; the tools are: %s", termtext.CutBytes(name, termtext.MaxTitle), suggest.DidYouMean(name, known), strings.Join(known, ", "))
 	}
@@ -204,16 +204,19 @@ func ruledAs(spec tool.Spec) []string {
 	return []string{cmp.Or(spec.Follows, spec.Name)}
 }
 
-// among reports whether allowed names a tool, or those whose rules hold for its calls. A tool
-// that only reads has to be named itself: nothing of what is named would lack it.
+// givenBy returns the names that a list of allowed tools has to have for a tool: those whose rules
+// hold for its calls. A tool that only reads has to be named itself: nothing of what is named would
+// lack it.
+func givenBy(spec tool.Spec) []string {
+	if spec.ReadOnly && len(spec.RuledBy) > 0 {
+		return []string{spec.Name}
+	}
+	return ruledAs(spec)
+}
+
+// among reports whether allowed names a tool, or what gives it.
 func among(allowed []string, spec tool.Spec) bool {
-	if slices.Contains(allowed, spec.Name) {
-		return true
-	}
-	if spec.ReadOnly && spec.RuledBy != nil {
-		return false
-	}
-	return !slices.ContainsFunc(ruledAs(spec), func(name string) bool { return !slices.Contains(allowed, name) })
+	return !slices.ContainsFunc(givenBy(spec), func(name string) bool { return !slices.Contains(allowed, name) })
 }
 
 // barred returns the tool whose rules deny all calls of this one in one of the rulesets; empty
