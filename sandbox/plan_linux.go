@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,6 +10,8 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/internal/gitindex"
+	"github.com/agentworker/worker/internal/gitplace"
+	"github.com/agentworker/worker/internal/symlink"
 	"github.com/agentworker/worker/sandbox/internal/wire"
 )
 
@@ -205,6 +208,7 @@ func (p *Profile) workspace(l *layout, s *scanner, trees []*folder) error {
 			l.plan.ReadOnly = append(l.plan.ReadOnly, path)
 		}
 	}
+	p.holdLinks(l, held, trees)
 	tracked := p.tracked(l, held.hide)
 	for _, path := range held.hide {
 		if path != p.Workspace {
@@ -224,6 +228,78 @@ func (p *Profile) workspace(l *layout, s *scanner, trees []*folder) error {
 		}
 	}
 	return nil
+}
+
+// holdLinks keeps links where they are: those that rules or what is protected are about, and all that the
+// protected paths lead through.
+func (p *Profile) holdLinks(l *layout, held *findings, trees []*folder) {
+	in := func(dirs []string, path string) bool {
+		return slices.ContainsFunc(dirs, func(dir string) bool { return contains(dir, path) })
+	}
+	texts, frozen := make(map[string]string), slices.Clone(held.freeze)
+	for _, link := range held.hold {
+		walkLinks(link, texts)
+		for _, path := range p.below(link) {
+			if end := walkLinks(path, texts); !in(frozen, end) {
+				frozen = append(frozen, end)
+			}
+		}
+	}
+	placed := func(path string) bool {
+		return !in(held.hide, path) && slices.ContainsFunc(trees, func(f *folder) bool { return f.path != path && contains(f.path, path) && !f.hidden })
+	}
+	for _, path := range frozen[len(held.freeze):] {
+		if _, err := os.Lstat(path); err == nil && placed(path) {
+			l.mounts = append(l.mounts, wire.Mount{Op: wire.OpFreeze, Target: path})
+			l.plan.ReadOnly = append(l.plan.ReadOnly, path)
+		}
+	}
+	for _, link := range slices.Sorted(maps.Keys(texts)) {
+		if placed(link) && !in(held.freeze, filepath.Dir(link)) {
+			l.mounts = append(l.mounts, wire.Mount{Op: wire.OpLink, Source: texts[link], Target: link})
+			l.plan.ReadOnly = append(l.plan.ReadOnly, link)
+		}
+	}
+}
+
+// below returns the protected paths that link is, or is on the way to.
+func (p *Profile) below(link string) (paths []string) {
+	for _, x := range p.Protected {
+		if gitplace.Within(link, x) {
+			paths = append(paths, x)
+		}
+	}
+	for _, tail := range p.Anywhere {
+		for head := tail; head != "."; head = filepath.Dir(head) {
+			if gitplace.EndsIn(head, strings.TrimPrefix(link, p.Workspace+"/")) {
+				paths = append(paths, link+tail[len(head):])
+			}
+		}
+	}
+	return paths
+}
+
+// walkLinks notes the text of each link on the way along path, and returns where that leads.
+func walkLinks(path string, texts map[string]string) (at string) {
+	at = "/"
+	rest := symlink.Split(path)
+	for name, ok := rest.Next(); ok; name, ok = rest.Next() {
+		next := filepath.Join(at, name) // also of "..": at is a real path
+		text, err := os.Readlink(next)
+		if err != nil {
+			at = next
+			continue
+		}
+		texts[next] = text
+		root, err := rest.Follow(text)
+		if err != nil {
+			return at
+		}
+		if root != "" {
+			at = root
+		}
+	}
+	return at
 }
 
 // tracked returns how hidden files that git tracks look, and those in hidden folders, so that it

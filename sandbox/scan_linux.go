@@ -179,7 +179,7 @@ func (s *scanner) read(path string, now stamp, old *folder) (*folder, error) {
 			continue
 		}
 		n := name{base: e.Name(), verdict: s.profile.judgeIn(abs, f.folds), symlink: e.Type()&fs.ModeSymlink != 0}
-		if gitplace.IsDotGit(e.Name()) { // it says where git finds its settings
+		if gitplace.IsDotGit(e.Name()) || n.symlink && s.profile.leadsToProtected(abs) { // it says where settings are found
 			n.verdict.write = false
 		}
 		free := n.verdict.read && n.verdict.write
@@ -227,6 +227,7 @@ type findings struct {
 	freeze []string // can be read
 	pin    []string // can be neither moved nor removed
 	links  []string // symlinks that the rules deny: what they lead to is hidden
+	hold   []string // symlinks that can be neither moved nor removed
 }
 
 // maxMounts bounds the mounts of one command. Beyond it folders are hidden
@@ -275,6 +276,9 @@ func (x *findings) find(f *folder, frozen bool, same map[id]verdict) {
 		case n.symlink:
 			if !n.verdict.read {
 				x.links = append(x.links, path)
+			}
+			if !n.verdict.write && !frozen {
+				x.hold = append(x.hold, path)
 			}
 		case !n.verdict.read:
 			x.hide = append(x.hide, path)

@@ -120,6 +120,8 @@ func (b *builder) do(i int, m wire.Mount) error {
 		return b.dev(rel)
 	case wire.OpFreeze, wire.OpPin:
 		return b.again(rel, m.Op)
+	case wire.OpLink:
+		return b.link(rel, m.Source)
 	case wire.OpHide:
 		return b.hide(rel, m.As)
 	}
@@ -236,6 +238,11 @@ func (b *builder) again(rel string, op wire.Op) error {
 		return err
 	}
 	defer unix.Close(at)
+	return remount(at, op)
+}
+
+// remount mounts what at is open on over itself.
+func remount(at int, op wire.Op) error {
 	tree, err := unix.OpenTree(at, "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE|unix.AT_EMPTY_PATH)
 	if err != nil {
 		return err
@@ -251,6 +258,22 @@ func (b *builder) again(rel string, op wire.Op) error {
 
 func setReadOnly(fd int, path string, flags uint) error {
 	return unix.MountSetattr(fd, path, flags, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY | attributes})
+}
+
+// link mounts the symlink rel on itself: the kernel neither moves nor removes what is a mount point.
+// It fails if the link is not the one that was planned for.
+func (b *builder) link(rel, text string) error {
+	at, err := unix.Openat2(b.root, rel, &unix.OpenHow{
+		Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_BENEATH,
+	})
+	if err != nil {
+		return err
+	}
+	defer unix.Close(at)
+	if now, err := readlink(place{dir: at}); err != nil || now != text {
+		return errors.Join(errors.New("the link has changed"), err)
+	}
+	return remount(at, wire.OpPin)
 }
 
 // hide mounts over rel what cannot be opened. A file gets a device on a mount

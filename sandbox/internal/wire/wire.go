@@ -64,7 +64,8 @@ const (
 	OpTmpfs   Op = "tmpfs"   // an empty, private folder
 	OpProc    Op = "proc"
 	OpDev     Op = "dev"
-	OpPin     Op = "pin" // Target cannot be moved or removed
+	OpPin     Op = "pin"  // Target cannot be moved or removed
+	OpLink    Op = "link" // the same for a symlink, whose text is Source
 )
 
 // Mount is one step of building what a command sees. Target is absolute.
