@@ -226,11 +226,11 @@ func (p *Profile) why(abs, tool string) string {
 // leadsToDenied reports whether a symlink at abs could become part of a path
 // that a rule denies: "conf" where "conf/prod/**" is denied.
 func (p *Profile) leadsToDenied(abs string) bool {
-	return p.leadsToProtected(abs) || p.leadsToRule(abs)
+	return leadsToProtected(p, abs) || leadsToRule(p, abs)
 }
 
 // leadsToProtected is the same for what is protected.
-func (p *Profile) leadsToProtected(abs string) bool {
+func leadsToProtected(p *Profile, abs string) bool {
 	for _, x := range p.Protected {
 		if x != abs && gitplace.Within(abs, x) {
 			return true
@@ -246,7 +246,7 @@ func (p *Profile) leadsToProtected(abs string) bool {
 	return false
 }
 
-func (p *Profile) leadsToRule(abs string) bool {
+func leadsToRule(p *Profile, abs string) bool {
 	for _, layer := range p.Rules {
 		for _, r := range layer.Rules {
 			if r.Action == permission.Allow || !about(r, writeTool) && !about(r, editTool) && !about(r, readTool) {

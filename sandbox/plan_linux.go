@@ -208,7 +208,7 @@ func (p *Profile) workspace(l *layout, s *scanner, trees []*folder) error {
 			l.plan.ReadOnly = append(l.plan.ReadOnly, path)
 		}
 	}
-	p.holdLinks(l, held, trees)
+	holdLinks(p, l, held, trees)
 	tracked := p.tracked(l, held.hide)
 	for _, path := range held.hide {
 		if path != p.Workspace {
@@ -232,14 +232,14 @@ func (p *Profile) workspace(l *layout, s *scanner, trees []*folder) error {
 
 // holdLinks keeps links where they are: those that rules or what is protected are about, and all that the
 // protected paths lead through.
-func (p *Profile) holdLinks(l *layout, held *findings, trees []*folder) {
+func holdLinks(p *Profile, l *layout, held *findings, trees []*folder) {
 	in := func(dirs []string, path string) bool {
 		return slices.ContainsFunc(dirs, func(dir string) bool { return contains(dir, path) })
 	}
 	texts, frozen := make(map[string]string), slices.Clone(held.freeze)
 	for _, link := range held.hold {
 		walkLinks(link, texts)
-		for _, path := range p.below(link) {
+		for _, path := range protectedBelow(p, link) {
 			if end := walkLinks(path, texts); !in(frozen, end) {
 				frozen = append(frozen, end)
 			}
@@ -262,8 +262,8 @@ func (p *Profile) holdLinks(l *layout, held *findings, trees []*folder) {
 	}
 }
 
-// below returns the protected paths that link is, or is on the way to.
-func (p *Profile) below(link string) (paths []string) {
+// protectedBelow returns the protected paths that link is, or is on the way to.
+func protectedBelow(p *Profile, link string) (paths []string) {
 	for _, x := range p.Protected {
 		if gitplace.Within(link, x) {
 			paths = append(paths, x)

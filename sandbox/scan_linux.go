@@ -179,7 +179,7 @@ func (s *scanner) read(path string, now stamp, old *folder) (*folder, error) {
 			continue
 		}
 		n := name{base: e.Name(), verdict: s.profile.judgeIn(abs, f.folds), symlink: e.Type()&fs.ModeSymlink != 0}
-		if gitplace.IsDotGit(e.Name()) || n.symlink && s.profile.leadsToProtected(abs) { // it says where settings are found
+		if gitplace.IsDotGit(e.Name()) || n.symlink && leadsToProtected(s.profile, abs) { // it says where settings are found
 			n.verdict.write = false
 		}
 		free := n.verdict.read && n.verdict.write
