@@ -25,8 +25,8 @@ const (
 
 // SettingsRules reads the rules in another program's settings, a JSON document that may have
 // comments. The rules only narrow: what the document allows beyond an exception of its own
-// does not count. The diagnostics say what can't be read exactly, which is denied as a whole.
-// home is what "~/" means.
+// does not count. An item that can't be read exactly is denied as a
+// whole, with a diagnostic. home is what "~/" means.
 func SettingsRules(form SettingsForm, file string, data []byte, home string) (*permission.Ruleset, []Diagnostic, error) {
 	root, err := jsonNode(data)
 	if err != nil {

@@ -197,7 +197,7 @@ func TestGone(t *testing.T) {
 		}
 		<-time.After(time.Minute) // the files are looked at again
 		if all := r.All(); len(all) != 1 {
-			t.Errorf("%d hooks, want the one of the file that is gone", len(all))
+			t.Errorf("%d hooks, want 1, of the file that has disappeared", len(all))
 		}
 		<-time.After(time.Minute)
 		if c := bash("echo"); !r.Has(&c) {

@@ -65,7 +65,7 @@ func (r *Runner) load() error {
 		here := func(f hookconfig.File) bool { return f.Shown == h.File && present(f.Path) }
 		if !slices.Contains(r.opts.Own, h) && !slices.ContainsFunc(files, here) {
 			all = append(all, h)
-			r.opts.Logger.Warn("a file of hooks is gone: its last hooks stay in force until the worker is started again", "file", h.File)
+			r.opts.Logger.Warn("a file of hooks has disappeared: its last hooks stay in force until the worker is started again", "file", h.File)
 		}
 	}
 	if err := errors.Join(errs...); err != nil {

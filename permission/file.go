@@ -113,7 +113,7 @@ func (f *File) reload() (*Ruleset, error) {
 	info, err := os.Stat(f.path)
 	if f.optional && errors.Is(err, fs.ErrNotExist) {
 		if f.info = nil; f.rules.Len() > 0 { // an agent may have removed what leads to it
-			return f.rules, fmt.Errorf("%s is gone: its last rules stay in force until the worker is started again", f.path)
+			return f.rules, fmt.Errorf("%s has disappeared: its last rules stay in force until the worker is started again", f.path)
 		}
 		f.rules, f.data, f.err = nil, nil, nil
 		return nil, nil

@@ -10,9 +10,9 @@ import (
 // maxFolders bounds the folders above a path that are looked into.
 const maxFolders = 32
 
-// About returns the files of the folders above a path, the nearest last, with what they import,
-// and without what all agents are given. name is relative to the workspace, slash-separated. may is
-// as in [Set.Keep], and decides about each file. s may be nil.
+// About returns the files of the folders above a path, the nearest last, with what they import. It
+// leaves out what all agents are given. name is relative to the workspace, slash-separated. may
+// decides about each file, as in [Set.Keep]. s may be nil.
 func (s *Set) About(name string, may func(path string) error) (files []*File) {
 	if s == nil || s.tree == nil || !filepath.IsLocal(filepath.FromSlash(name)) {
 		return nil
@@ -34,14 +34,14 @@ func (s *Set) About(name string, may func(path string) error) (files []*File) {
 	return kept
 }
 
-// fresh returns the files that are not among some, nor among those that all agents are given. The
+// fresh returns the files that are neither among some nor given to all agents. The
 // first is left out if it says nothing but what it imports.
 func (l *loader) fresh(some, files []*File) (left []*File) {
 	for i, f := range files {
 		if !l.has(slices.Concat(some, left), f) && (i > 0 || !onlyImports(f.Content)) {
 			if f.real == "" {
 				named := *f
-				named.real = strings.TrimPrefix(f.Name, l.shown) // its name decides as well: it is no file of the top
+				named.real = strings.TrimPrefix(f.Name, l.shown) // rules decide about its name, too, since it lies below the top
 				f = &named
 			}
 			left = append(left, f)
@@ -50,7 +50,7 @@ func (l *loader) fresh(some, files []*File) (left []*File) {
 	return left
 }
 
-// Note is what a model is told of the file once it has come to another one below its folder.
+// Note returns the text that a model reads when a call first touches a file below the folder of this one.
 func (f *File) Note() string {
 	about := "files below " + path.Dir(f.Name)
 	if f.By != "" {

@@ -73,7 +73,7 @@ func DecodeAttachment(name, content string) (a Attachment, err error) {
 	return Attachment{Picture: &p}, nil
 }
 
-// String is the path of the attachment, or its data URL with the hash in place of the content.
+// String is the path of the attachment, or its data URL with the hash instead of the content.
 func (a Attachment) String() string {
 	if a.Picture == nil {
 		return a.Path

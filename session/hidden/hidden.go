@@ -20,7 +20,7 @@ import (
 	"github.com/agentworker/worker/model"
 )
 
-// Placeholder is what a model reads in place of a credential.
+// Placeholder is what a model reads instead of a credential.
 type Placeholder struct {
 	Name       string `json:"name"`
 	Credential string `json:"credential"`

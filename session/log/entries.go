@@ -25,7 +25,7 @@ const (
 	askedKind    = "asked"     // an [askedData]
 	fenceKind    = "fence"     // of the event store: a [fenceData]
 	unmaskedKind = "whole"     // an event that follows masked, whole: its JSON
-	hiddenKind   = "hidden"    // what the model reads in place of credentials: a list of [hidden.Placeholder]
+	hiddenKind   = "hidden"    // what the model reads instead of credentials: a list of [hidden.Placeholder]
 )
 
 // openedData begins the log of a session.

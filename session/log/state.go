@@ -77,7 +77,7 @@ type State struct {
 	Todo event.Todo
 	Plan event.Plan
 
-	// Hidden is what the session's model has read in place of credentials.
+	// Hidden is what the session's model has read instead of credentials.
 	Hidden []hidden.Placeholder
 
 	LastTurn   event.TurnMessage             // of the last turn that has ended

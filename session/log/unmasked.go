@@ -63,7 +63,7 @@ func (f *fold) unmaskedOf(ev event.Event) event.Event {
 	return unmasked
 }
 
-// HiddenEntry returns the entry with what a session's model reads in place of credentials.
+// HiddenEntry returns the entry with what a session's model reads instead of credentials.
 func HiddenEntry(all []hidden.Placeholder) Entry { return newEntry(hiddenKind, all) }
 
 // Mask masks messages for people and other programs.

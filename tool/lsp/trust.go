@@ -12,6 +12,9 @@ type Trusted struct {
 	Time time.Time `json:"time"`
 }
 
+// TrustedName implements [trusted.Named].
+func (t Trusted) TrustedName() string { return t.Name }
+
 // Trust has the contents of a repository's servers that a person trusts, by their hashes. It is a
 // file of the user's state, and safe for concurrent use, also by several processes.
 type Trust struct{ file *trusted.File[Trusted] }
@@ -29,35 +32,15 @@ func (t *Trust) has(s *Server) bool {
 
 // before reports whether a person trusts some content of a server's name.
 func (t *Trust) before(name string) bool {
-	all, _ := t.file.Read()
-	for _, found := range all {
-		if found.Name == name {
-			return true
-		}
-	}
-	return false
+	return trusted.HasName(t.file, name)
 }
 
 // Add trusts the present content of a server, and no other content of its name any more.
 func (t *Trust) Add(s *Server, at time.Time) error {
-	return t.file.Change(func(all map[string]Trusted) {
-		remove(all, s.Name)
-		all[s.Hash()] = Trusted{Name: s.Name, Time: at}
-	})
+	return trusted.Set(t.file, s.Hash(), Trusted{Name: s.Name, Time: at})
 }
 
 // Forget trusts no content of a server of the name. It reports whether one was trusted.
 func (t *Trust) Forget(name string) (known bool, err error) {
-	err = t.file.Change(func(all map[string]Trusted) { known = remove(all, name) })
-	return known, err
-}
-
-func remove(all map[string]Trusted, name string) (known bool) {
-	for hash, found := range all {
-		if found.Name == name {
-			delete(all, hash)
-			known = true
-		}
-	}
-	return known
+	return trusted.Forget(t.file, name)
 }

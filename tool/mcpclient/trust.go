@@ -23,6 +23,9 @@ type Trusted struct {
 	Write []string  `json:"write,omitempty"` // folders that it writes in, absolute
 }
 
+// TrustedName implements [trusted.Named].
+func (t Trusted) TrustedName() string { return t.Name }
+
 // Trust has the contents of servers that a person trusts, by their hashes. It is a file of
 // the user's state, and safe for concurrent use, also by several processes.
 type Trust struct{ file *trusted.File[Trusted] }
@@ -57,13 +60,7 @@ func (t *Trust) Rules() []permission.Rule {
 
 // Before returns what is trusted of a server by its name, whatever its content was.
 func (t *Trust) Before(name string) bool {
-	all, _ := t.file.Read()
-	for _, found := range all {
-		if found.Name == name {
-			return true
-		}
-	}
-	return false
+	return trusted.HasName(t.file, name)
 }
 
 // Add trusts the present content of a server, and no other content of its name any more.
@@ -79,26 +76,12 @@ func (t *Trust) Add(s *mcpconfig.Server, said Trusted) error {
 		}
 	}
 	said.Name = s.Name
-	return t.file.Change(func(all map[string]Trusted) {
-		remove(all, s.Name)
-		all[s.Hash()] = said
-	})
+	return trusted.Set(t.file, s.Hash(), said)
 }
 
 // Forget trusts no content of a server of the name. It reports whether one was trusted.
 func (t *Trust) Forget(name string) (known bool, err error) {
-	err = t.file.Change(func(all map[string]Trusted) { known = remove(all, name) })
-	return known, err
-}
-
-func remove(all map[string]Trusted, name string) (known bool) {
-	for hash, found := range all {
-		if found.Name == name {
-			delete(all, hash)
-			known = true
-		}
-	}
-	return known
+	return trusted.Forget(t.file, name)
 }
 
 // CheckHost returns what is wrong with a host that a server may reach.

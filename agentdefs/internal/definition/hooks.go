@@ -12,7 +12,7 @@ import (
 // a run from ending; the hooks of others only look on.
 var blockingHooks = regexp.MustCompile(`(?i)^(?:pre|before|permission|userprompt|stop|subagentstop)`)
 
-// hooks reads the hooks of a file, and reports what of them can't run here.
+// hooks reads the hooks of a file, and reports each that can't run here.
 func (p *parser) hooks(d *Definition, e agentfile.Entry) {
 	d.Fields = append(d.Fields, OtherField{Name: e.Key, Line: e.Line, Column: e.Column, node: e.Node})
 	if e.Node == nil || agentfile.IsNull(e.Node) {

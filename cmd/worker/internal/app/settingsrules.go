@@ -65,7 +65,7 @@ func NewSettingsRules(p *Program, ws *workspace.Workspace, report func(agentdefs
 }
 
 // Rules returns the rules in force, a set for each file. While a file can't be read, its last good rules
-// stay, with an error. Without such ones the error alone is returned.
+// stay, with an error. If there are none, only the error is returned.
 func (s *SettingsRules) Rules() (all []*permission.Ruleset, err error) {
 	var errs []error
 	for _, f := range s.files {

@@ -76,7 +76,7 @@ func (n *Normal) message(m *model.Message) string {
 	return b.String()
 }
 
-// writeImages writes a line for each image, with its hash in place of its bytes.
+// writeImages writes a line for each image, with its hash instead of its bytes.
 func writeImages(b *strings.Builder, images []model.Image) {
 	for _, i := range images {
 		b.WriteString("image " + i.String() + ", SHA-256 " + i.SHA256 + "\n")
