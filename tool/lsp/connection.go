@@ -45,56 +45,16 @@ type connection struct {
 
 // connection returns that of a session with a server. It is not open before it is used.
 func (p *Place) connection(sessionID string, server *Server) (*connection, error) {
-	s := p.servers
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return nil, errors.New("the worker is ending")
-	}
-	key := p.ws.Root() + "\n" + server.Hash()
-	c := s.open[sessionID][key]
-	if c == nil {
-		c = &connection{place: p, server: server}
-		if s.open[sessionID] == nil {
-			s.open[sessionID] = map[string]*connection{}
-		}
-		s.open[sessionID][key] = c
-	}
-	return c, nil
+	return p.servers.open.Get(sessionID, p.ws.Root()+"\n"+server.Hash(), func() *connection { return &connection{place: p, server: server} })
 }
 
 // End ends the servers of a session, and returns once nothing of them runs.
 func (s *Servers) End(sessionID string) error {
-	s.mu.Lock()
-	all := s.open[sessionID]
-	delete(s.open, sessionID)
-	s.mu.Unlock()
-	errs := make(chan error, len(all))
-	for _, c := range all {
-		go func() { errs <- c.close() }()
-	}
-	var wrong []error
-	for range all {
-		wrong = append(wrong, <-errs)
-	}
-	return errors.Join(wrong...)
+	return s.open.End(sessionID)
 }
 
 // Close ends all servers.
-func (s *Servers) Close() error {
-	s.mu.Lock()
-	s.closed = true
-	var sessions []string
-	for id := range s.open {
-		sessions = append(sessions, id)
-	}
-	s.mu.Unlock()
-	var errs []error
-	for _, id := range sessions {
-		errs = append(errs, s.End(id))
-	}
-	return errors.Join(errs...)
-}
+func (s *Servers) Close() error { return s.open.Close() }
 
 // use returns a client of the server, which runs by these rules. It starts the server where none
 // runs, and does not wait for it.
@@ -237,8 +197,8 @@ func (s *Servers) sweep() {
 	}
 }
 
-// close ends the server and its sandbox, and returns once nothing of it runs.
-func (c *connection) close() error {
+// Close ends the server and its sandbox, and returns once nothing of it runs.
+func (c *connection) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed = true
@@ -291,16 +251,12 @@ func errSlow(name string, after time.Duration) error {
 
 // Running returns how many servers run.
 func (s *Servers) Running() (n int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, all := range s.open {
-		for _, c := range all {
-			c.mu.Lock()
-			if c.client != nil {
-				n++
-			}
-			c.mu.Unlock()
+	for _, c := range s.open.All() {
+		c.mu.Lock()
+		if c.client != nil {
+			n++
 		}
+		c.mu.Unlock()
 	}
 	return n
 }

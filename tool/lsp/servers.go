@@ -36,10 +36,9 @@ type Servers struct {
 	opts  Options
 	swept sync.Once
 
-	mu     sync.Mutex
-	files  map[string]readFile               // by path
-	open   map[string]map[string]*connection // by sessions, then by places and hashes of servers
-	closed bool
+	mu    sync.Mutex
+	files map[string]readFile            // by path
+	open  stdio.Connections[*connection] // by sessions, then by places and hashes of servers
 }
 
 // readFile is the outcome of reading a file.
@@ -69,7 +68,7 @@ type Status struct {
 
 // New returns the servers of a workspace. It starts nothing.
 func New(opts Options) *Servers {
-	return &Servers{opts: opts, files: map[string]readFile{}, open: map[string]map[string]*connection{}}
+	return &Servers{opts: opts, files: map[string]readFile{}}
 }
 
 // All returns the servers that there are now: the user's own, those of files, and those found in

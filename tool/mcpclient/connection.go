@@ -65,56 +65,19 @@ type running struct {
 
 // connection returns that of a session with a server. It is not open before it is used.
 func (s *Servers) connection(sessionID string, st *Status, ws *tool.Workspace) (*connection, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return nil, errors.New("the worker is ending")
-	}
-	hash := st.Hash()
-	c := s.open[sessionID][hash]
-	if c == nil {
-		c = &connection{servers: s, server: st.Server, said: st.Trusted, ws: ws, turn: make(chan struct{}, 1)}
-		if s.open[sessionID] == nil {
-			s.open[sessionID] = map[string]*connection{}
-		}
-		s.open[sessionID][hash] = c
-	}
-	return c, nil
+	return s.open.Get(sessionID, st.Hash(), func() *connection {
+		return &connection{servers: s, server: st.Server, said: st.Trusted, ws: ws, turn: make(chan struct{}, 1)}
+	})
 }
 
 // End ends the servers of a session, and returns once nothing of them runs.
 func (s *Servers) End(sessionID string) error {
-	s.mu.Lock()
-	all := s.open[sessionID]
-	delete(s.open, sessionID)
-	s.mu.Unlock()
 	s.pages.forget(sessionID)
-	errs := make(chan error, len(all))
-	for _, c := range all {
-		go func() { errs <- c.close() }()
-	}
-	var wrong []error
-	for range all {
-		wrong = append(wrong, <-errs)
-	}
-	return errors.Join(wrong...)
+	return s.open.End(sessionID)
 }
 
 // Close ends all servers.
-func (s *Servers) Close() error {
-	s.mu.Lock()
-	s.closed = true
-	var sessions []string
-	for id := range s.open {
-		sessions = append(sessions, id)
-	}
-	s.mu.Unlock()
-	var errs []error
-	for _, id := range sessions {
-		errs = append(errs, s.End(id))
-	}
-	return errors.Join(errs...)
-}
+func (s *Servers) Close() error { return s.open.Close() }
 
 // List asks a server for its tools, and keeps the list. It runs only for this, by the rules
 // of the workspace.
@@ -128,7 +91,7 @@ func (s *Servers) List(ctx context.Context, server *mcpconfig.Server, ws *tool.W
 		return 0, fmt.Errorf("it is %s: %s", st.State, st.Why)
 	}
 	c := &connection{servers: s, server: server, said: st.Trusted, ws: ws, turn: make(chan struct{}, 1)}
-	defer func() { err = errors.Join(err, c.close()) }()
+	defer func() { err = errors.Join(err, c.Close()) }()
 	if _, err := c.use(ctx, rules); err != nil {
 		return 0, err
 	}
@@ -324,8 +287,8 @@ func (c *connection) stop() error {
 	return err
 }
 
-// close ends the server and its sandbox, and returns once nothing of it runs.
-func (c *connection) close() error {
+// Close ends the server and its sandbox, and returns once nothing of it runs.
+func (c *connection) Close() error {
 	_ = c.lock(context.Background())
 	err := c.stop()
 	box := c.box

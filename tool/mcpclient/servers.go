@@ -18,6 +18,7 @@ import (
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/sandbox"
 	"github.com/agentworker/worker/tool"
+	"github.com/agentworker/worker/tool/internal/stdio"
 )
 
 // Options are what the servers of a workspace depend on.
@@ -44,12 +45,11 @@ type Servers struct {
 	pages pages
 
 	mu      sync.Mutex
-	files   map[string]readFile               // by path
-	known   map[string]kept                   // by the hashes of servers
-	open    map[string]map[string]*connection // by sessions, then by the hashes of servers
-	failed  map[string]failure                // by the hashes of servers
-	closed  bool
-	version int // counts changes of lists
+	files   map[string]readFile            // by path
+	known   map[string]kept                // by the hashes of servers
+	open    stdio.Connections[*connection] // by sessions, then by the hashes of servers
+	failed  map[string]failure             // by the hashes of servers
+	version int                            // counts changes of lists
 }
 
 // kept is the list of a server's tools; nil tools mean that none is kept.
@@ -85,7 +85,7 @@ type Status struct {
 
 // New returns the servers of a workspace. It starts nothing.
 func New(opts Options) *Servers {
-	return &Servers{opts: opts, lists: lists{filepath.Join(opts.StateDir, "mcp")}, files: map[string]readFile{}, known: map[string]kept{}, open: map[string]map[string]*connection{}, failed: map[string]failure{}}
+	return &Servers{opts: opts, lists: lists{filepath.Join(opts.StateDir, "mcp")}, files: map[string]readFile{}, known: map[string]kept{}, failed: map[string]failure{}}
 }
 
 // Configured returns the servers that there are now: the user's own, then those of files.
