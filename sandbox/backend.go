@@ -115,6 +115,8 @@ type Plan struct {
 	// NotHeld says in sentences what the rules deny and the backend cannot
 	// hold. A call of which one may be true has to be asked about.
 	NotHeld []string `json:"notHeld,omitempty"`
+
+	pinned []string // folders that can be neither moved nor removed, whatever is done in them
 }
 
 // Holds reports whether all that the profile denies is impossible.

@@ -9,6 +9,13 @@ import (
 // denials are what programs print when the kernel refuses them a file.
 var denials = []string{"ermission denied", "ead-only file system", "peration not permitted", "EACCES", "EROFS", "EPERM"}
 
+// busy is what they print when the kernel keeps a mounted file or folder where it is. What is hidden, read-only
+// or pinned is mounted.
+var busy = []string{"evice or resource busy", "EBUSY"}
+
+// moveOrRemove is what such a call wanted.
+const moveOrRemove = "move or remove"
+
 // maxExplained bounds the refusals that are explained for one command.
 const maxExplained = 5
 
@@ -28,17 +35,31 @@ func (p *Process) Explain(output string) []Refusal {
 		add(Refusal{"open", profile.Workspace, profile.why(profile.Workspace, readTool)})
 	}
 	for line := range strings.Lines(output) {
-		if !slices.ContainsFunc(denials, func(d string) bool { return strings.Contains(line, d) }) {
+		says := func(words []string) bool {
+			return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(line, w) })
+		}
+		open, write := "open", "write"
+		switch {
+		case says(busy):
+			open, write = moveOrRemove, moveOrRemove
+			for _, path := range p.plan.pinned {
+				if path == profile.Workspace && strings.Contains(line, path) {
+					add(Refusal{moveOrRemove, path, "commands work in it"})
+				} else if path != profile.Workspace && profile.mentioned(line, path) {
+					add(Refusal{moveOrRemove, path, profile.why(path, writeTool)})
+				}
+			}
+		case !says(denials):
 			continue
 		}
 		for _, path := range p.plan.Hidden {
 			if profile.mentioned(line, path) {
-				add(Refusal{"open", path, profile.why(path, readTool)})
+				add(Refusal{open, path, profile.why(path, readTool)})
 			}
 		}
 		for _, path := range p.plan.ReadOnly {
 			if path == profile.Workspace || profile.mentioned(line, path) {
-				add(Refusal{"write", path, profile.why(path, writeTool)})
+				add(Refusal{write, path, profile.why(path, writeTool)})
 			}
 		}
 	}

@@ -170,7 +170,7 @@ var gitData = []string{"objects", "refs", "logs", "lfs", "rr-cache", "info"}
 
 // Refusal is what a sandbox did not let a command do.
 type Refusal struct {
-	Op   string `json:"op"` // read, open, make, symlink, link, rename, exchange, bound, connect
+	Op   string `json:"op"` // read, open, make, symlink, link, rename, exchange, bound, connect, move or remove
 	Path string `json:"path"`
 	// Reason names the rule, or what else protects the path.
 	Reason string `json:"reason"`

@@ -197,6 +197,7 @@ func (p *Profile) workspace(l *layout, s *scanner, trees []*folder) error {
 		l.judged = append(l.judged, p.Workspace)
 		add(wire.OpPin, "", p.Workspace)
 	}
+	l.plan.pinned = append(held.pin, p.Workspace)
 	for _, path := range held.pin {
 		if path != p.Workspace {
 			add(wire.OpPin, "", path)

@@ -56,12 +56,19 @@ func (l *linked) follow(path string) []string {
 }
 
 // resolve returns the links on the way along path, and where it leads, whether that is there or not.
+// via also has what is not there and is left by "..": a link that came there would lead elsewhere.
 func resolve(path string) (via []string, real string, err error) {
 	at := filepath.VolumeName(path) + string(filepath.Separator)
+	missing := false // there is no at
 	rest := symlink.Split(path)
 	for name, ok := rest.Next(); ok; name, ok = rest.Next() {
 		if name == ".." {
+			if missing {
+				via = append(via, at)
+			}
 			at = filepath.Dir(at)
+			_, err := os.Lstat(at)
+			missing = err != nil
 			continue
 		}
 		next := filepath.Join(at, name)
@@ -70,7 +77,7 @@ func resolve(path string) (via []string, real string, err error) {
 		case err != nil && !os.IsNotExist(err) && !isNoFolder(err):
 			return via, "", err
 		case err != nil || info.Mode()&fs.ModeSymlink == 0:
-			at = next
+			at, missing = next, err != nil
 			continue
 		}
 		via = append(via, next)
@@ -83,7 +90,7 @@ func resolve(path string) (via []string, real string, err error) {
 			return via, "", err
 		}
 		if root != "" {
-			at = root
+			at, missing = root, false
 		}
 	}
 	return via, at, nil
