@@ -8,7 +8,6 @@ package live
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -133,55 +132,7 @@ func (s *Session) apply(e Event) bool {
 	}
 	s.seq, s.Active = e.Seq, e.Time
 	_, s.Stalled = e.Event.(event.Stalled)
-	switch ev := e.Event.(type) {
-	case event.SessionStart:
-		s.start(ev, e.Time)
-	case event.StatusChange:
-		s.change(ev, e.Time)
-	case event.ModelRetry:
-		s.Retry, s.RetryAt, s.Text, s.TextSize = &ev.Retry, e.Time, "", 0
-	case event.ContentDelta:
-		s.say(ev.Delta)
-	case event.ReasoningDelta:
-		s.say(ev.Delta)
-	case event.ToolCallStart:
-		s.Calls = append(s.Calls, Call{ev.ToolCallID, ev.MessageID, ev.ToolName, ev.Summary(), ev.Step, e.Time})
-		s.ToolCalls++
-	case event.ToolCallEnd:
-		s.Calls = slices.DeleteFunc(s.Calls, func(c Call) bool { return c.ID == ev.ToolCallID })
-		if ev.IsError {
-			s.Failed++
-		}
-	case event.ToolApprovalRequired:
-		if !slices.ContainsFunc(s.Questions, func(q Question) bool { return q.ApprovalID == ev.ApprovalID }) {
-			s.Questions = append(s.Questions, Question{ToolApprovalRequired: ev, Since: e.Time})
-		}
-	case event.ToolApprovalResolved:
-		s.Questions = slices.DeleteFunc(s.Questions, func(q Question) bool { return q.ApprovalID == ev.ApprovalID })
-	case event.QuestionAsked:
-		if !slices.ContainsFunc(s.Questions, func(q Question) bool { return q.ApprovalID == ev.QuestionID }) {
-			s.Questions = append(s.Questions, asked(ev, e.Time))
-		}
-	case event.QuestionAnswered:
-		s.Questions = slices.DeleteFunc(s.Questions, func(q Question) bool { return q.ApprovalID == ev.QuestionID })
-	case event.Usage:
-		s.Steps++
-		s.Usage = s.Usage.Add(model.Usage(ev))
-	case event.Budget:
-		s.Budget = &ev
-	case event.MovedToBackground:
-		s.Background = true
-	case event.Todo:
-		s.Todo = record.ProgressOf(ev)
-	case event.Warning:
-		if len(s.Warnings) < maxWarnings {
-			s.Warnings = append(s.Warnings, line(ev.Message))
-		}
-	case event.Error:
-		s.Error = line(ev.Message)
-	case event.SessionEnd:
-		s.end(ev, e.Time)
-	}
+	folds.Apply(s, e.Event, e.Time)
 	return true
 }
 

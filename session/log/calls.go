@@ -38,8 +38,10 @@ func (f *fold) called(ev event.ToolCallStart, at time.Time) {
 	}
 }
 
-// answered adds the outcome of a call. The last one completes the message with the results.
+// answered counts a call, and adds its outcome. The last one completes the message with the
+// results.
 func (f *fold) answered(ev event.ToolCallEnd, at time.Time) {
+	f.Record.Work = f.Record.Work.Add(ev)
 	g := f.calls[ev.ToolCallID]
 	if g == nil || g.answer != nil {
 		return

@@ -33,7 +33,7 @@ func (st *State) Step() *Step {
 
 // claimed applies a claim by another process. A message that was cut off, or lacks calls,
 // is not part of the conversation.
-func (f *fold) claimed(ev event.SessionResumed) {
+func (f *fold) claimed(ev event.SessionResumed, _ time.Time) {
 	r := &f.Record
 	r.Takeovers, r.BootID, r.Stalled, r.Total = ev.Takeover, ev.BootID, false, nil
 	if ev.HandedOver {

@@ -1,8 +1,6 @@
 package log
 
 import (
-	"encoding/json"
-
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session/record"
 )
@@ -20,15 +18,11 @@ type compactedData struct {
 // message with the number task, counted from the end (1: the last), and the last kept
 // messages. The text comes between them.
 func CompactedEntry(id, text string, task, kept int) Entry {
-	return newEntry(compactKind, compactedData{ID: id, Text: text, Task: task, Kept: kept})
+	return compactKind.entry(compactedData{ID: id, Text: text, Task: task, Kept: kept})
 }
 
 // compact applies a compaction to the messages for the model.
-func (f *fold) compact(e Entry) error {
-	var entry compactedData
-	if err := json.Unmarshal(e.Data, &entry); err != nil {
-		return err
-	}
+func (f *fold) compact(entry compactedData, e Entry) error {
 	f.draft, f.Compacted = nil, true
 	n := len(f.Sent)
 	var sent []*Message
@@ -49,15 +43,11 @@ type titledData struct {
 // TitledEntry returns the entry with a model's title of the session. It replaces the
 // description.
 func TitledEntry(title string, usage model.Usage) Entry {
-	return newEntry(titledKind, titledData{title, usage})
+	return titledKind.entry(titledData{title, usage})
 }
 
 // entitle applies a title.
-func (f *fold) entitle(e Entry) error {
-	var entry titledData
-	if err := json.Unmarshal(e.Data, &entry); err != nil {
-		return err
-	}
+func (f *fold) entitle(entry titledData, _ Entry) error {
 	r := &f.Record
 	r.Description, r.Steps, r.Usage = entry.Title, r.Steps+1, r.Usage.Add(entry.Usage)
 	return nil

@@ -11,7 +11,7 @@ import (
 // session. For whichever process resumes it, terms say how it was called; nil means it is
 // never resumed.
 func OpenedEntry(r *record.Record, callID string, terms json.RawMessage) Entry {
-	return newEntry(OpenedKind, openedData{
+	return openedKind.entry(openedData{
 		Schema: record.Schema, BootID: r.BootID, CreatedAt: r.CreatedAt, Path: r.Path, Worktree: r.Worktree, Fork: r.Fork, Nested: r.Nested, Resumes: r.Resumes,
 		Resident: r.Resident, Background: r.Background, Detached: r.Detached, Cleanup: r.Cleanup, CallID: callID, Label: r.Label, Metadata: r.Metadata, AskedBy: r.AskedBy, Terms: terms,
 	})
@@ -19,7 +19,7 @@ func OpenedEntry(r *record.Record, callID string, terms json.RawMessage) Entry {
 
 // EndedEntry returns the entry that comes before a session's session_end.
 func EndedEntry(r *record.Record) Entry {
-	return newEntry(endedKind, endedData{StartedAt: r.StartedAt, EndedAt: r.EndedAt, Error: r.Error, EndedBy: r.EndedBy, Worktree: r.Worktree, Total: r.Total, Idle: r.Work.Idle, Evidence: r.Work.Evidence})
+	return endedKind.entry(endedData{StartedAt: r.StartedAt, EndedAt: r.EndedAt, Error: r.Error, EndedBy: r.EndedBy, Worktree: r.Worktree, Total: r.Total, Idle: r.Work.Idle, Evidence: r.Work.Evidence})
 }
 
 // ResultsID returns the id of the message with the results of another message's calls.
@@ -27,29 +27,29 @@ func ResultsID(messageID string) string { return messageID + "_results" }
 
 // MessageEntry returns the entry of a message for the session's model.
 func MessageEntry(id, text string, images ...model.Image) Entry {
-	return newEntry(messageKind, messageData{ID: id, Role: model.User, Text: text, Images: images})
+	return messageKind.entry(messageData{ID: id, Role: model.User, Text: text, Images: images})
 }
 
 // DeliveredEntry returns the entry that marks messages as delivered by the result of a
 // call. The result follows.
 func DeliveredEntry(callID string, ids []string) Entry {
-	return newEntry(knownKind, knownData{callID, ids})
+	return knownKind.entry(knownData{callID, ids})
 }
 
 // ResultsEntry returns the entry of a text for the model, sent with the results of a
 // message's calls.
 func ResultsEntry(messageID, text string) Entry {
-	return newEntry(messageKind, messageData{ID: ResultsID(messageID), Role: model.User, Text: text, Answers: messageID})
+	return messageKind.entry(messageData{ID: ResultsID(messageID), Role: model.User, Text: text, Answers: messageID})
 }
 
 // BudgetEntry returns the entry of what the session may use ([State.Budget]). The last one
 // counts.
-func BudgetEntry(budget json.RawMessage) Entry { return newEntry(budgetKind, budget) }
+func BudgetEntry(budget json.RawMessage) Entry { return budgetKind.entry(budget) }
 
 // ReservedEntry returns the entry of what is set aside for the next model call: tokens, and
 // their cost in billionths of a US dollar. Zeros mean that the call has used nothing.
 func ReservedEntry(tokens, cost int64) Entry {
-	return newEntry(reserveKind, reserveData{tokens, cost})
+	return reserveKind.entry(reserveData{tokens, cost})
 }
 
 // ReplyEntry returns the entry of what events lack of a model's message. masked says that
@@ -62,9 +62,9 @@ func ReplyEntry(id string, m *model.Message, masked bool) (entry Entry, needed b
 	if masked {
 		reply.Text = m.Text
 	}
-	return newEntry(messageKind, reply), true
+	return messageKind.entry(reply), true
 }
 
 // AskedEntry returns the entry of a person who tells the session what to do for the first
 // time.
-func AskedEntry(by record.Person) Entry { return newEntry(askedKind, askedData{by}) }
+func AskedEntry(by record.Person) Entry { return askedKind.entry(askedData{by}) }

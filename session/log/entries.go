@@ -10,24 +10,6 @@ import (
 	"github.com/agentworker/worker/session/record"
 )
 
-// The kinds of the entries that a session's log has beside its events: what
-// [Fold] needs and no event carries.
-const (
-	OpenedKind   = "opened"    // the first entry: an [openedData]
-	messageKind  = "message"   // a [messageData]
-	knownKind    = "known"     // a [knownData]
-	compactKind  = "compacted" // a [compactedData]
-	titledKind   = "titled"    // a [titledData]
-	agentKind    = "agent"     // an [agentData]
-	endedKind    = "ended"     // before session_end: an [endedData]
-	budgetKind   = "budget"    // what the session may use: JSON that its owner defines
-	reserveKind  = "reserve"   // a [reserveData]
-	askedKind    = "asked"     // an [askedData]
-	fenceKind    = "fence"     // of the event store: a [fenceData]
-	unmaskedKind = "whole"     // an event that follows masked, whole: its JSON
-	hiddenKind   = "hidden"    // what the model reads instead of credentials: a list of [hidden.Placeholder]
-)
-
 // openedData begins the log of a session.
 type openedData struct {
 	Schema    int              `json:"schema"` // of the log: that of a [record.Record]
@@ -117,15 +99,6 @@ type Entry struct {
 	Kind  string
 	Event bool            // it is an event
 	Data  json.RawMessage // its JSON
-}
-
-// newEntry returns an entry that is not an event. All fields of data have a JSON form.
-func newEntry(kind string, data any) Entry {
-	text, err := json.Marshal(data)
-	if err != nil {
-		panic(err)
-	}
-	return Entry{Kind: kind, Data: text}
 }
 
 // Appender adds entries to the log of a session.

@@ -33,11 +33,12 @@ func (u *Unsettled) add(r *reserveData, calls int64) {
 
 // reserve applies what was set aside for a call. If the previous call has not reported its
 // usage, what was set aside for it stays unsettled.
-func (f *fold) reserve(entry reserveData) {
+func (f *fold) reserve(entry reserveData, _ Entry) error {
 	if entry == (reserveData{}) {
 		f.reserved = nil
-		return
+		return nil
 	}
 	f.Unsettled.add(f.reserved, 1)
 	f.reserved = &entry
+	return nil
 }

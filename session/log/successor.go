@@ -15,18 +15,14 @@ type agentData struct {
 // AgentEntry returns the entry with which the session continues as another agent, on a
 // model. Its terms replace those of [OpenedEntry].
 func AgentEntry(agent, model string, terms json.RawMessage) Entry {
-	return newEntry(agentKind, agentData{agent, model, terms})
+	return agentKind.entry(agentData{agent, model, terms})
 }
 
 // ModelEntry returns the entry with which the session continues on another model.
-func ModelEntry(model string) Entry { return newEntry(agentKind, agentData{Model: model}) }
+func ModelEntry(model string) Entry { return agentKind.entry(agentData{Model: model}) }
 
 // become applies a change of the agent or the model.
-func (f *fold) become(e Entry) error {
-	var entry agentData
-	if err := json.Unmarshal(e.Data, &entry); err != nil {
-		return err
-	}
+func (f *fold) become(entry agentData, _ Entry) error {
 	r := &f.Record
 	r.Agent, r.Model = cmp.Or(entry.Agent, r.Agent), cmp.Or(entry.Model, r.Model)
 	if entry.Agent != "" {

@@ -20,7 +20,7 @@ func UnmaskedEntry(ev event.Event) (entry Entry, needed bool) {
 	if err != nil {
 		panic(err)
 	}
-	return newEntry(unmaskedKind, json.RawMessage(data)), true
+	return unmaskedKind.entry(json.RawMessage(data)), true
 }
 
 // unmaskedKey names an event whose unmasked form the log may have; empty means it has none.
@@ -37,7 +37,7 @@ func unmaskedKey(ev event.Event) string {
 }
 
 // expect keeps the unmasked form of an event that follows.
-func (f *fold) expect(data []byte) error {
+func (f *fold) expect(data json.RawMessage, _ Entry) error {
 	ev, err := event.Decode(data)
 	if err != nil {
 		return err
@@ -64,7 +64,7 @@ func (f *fold) unmaskedOf(ev event.Event) event.Event {
 }
 
 // HiddenEntry returns the entry with what a session's model reads instead of credentials.
-func HiddenEntry(all []hidden.Placeholder) Entry { return newEntry(hiddenKind, all) }
+func HiddenEntry(all []hidden.Placeholder) Entry { return hiddenKind.entry(all) }
 
 // Mask masks messages for people and other programs.
 func Mask(messages []*Message) []*Message {
