@@ -62,6 +62,7 @@ var _ model.Model = (*Model)(nil)
 // Model is a model of Anthropic.
 type Model struct {
 	name     string // there
+	shown    string // its name with the mark of a long window, if it has one
 	provider string
 	unsigned bool // its server wants reasoning back that it has not signed
 	at       endpoint.Endpoint
@@ -69,14 +70,16 @@ type Model struct {
 	messages anthropic.MessageService
 }
 
-// New returns the model that Anthropic calls name. Nil options are the zero
-// Options. It does not connect.
+// New returns the model that Anthropic calls name. With the mark of a long window, NAME[1m], its server
+// is asked for that ([model.LongBeta]). Nil options are the zero Options. It does not connect.
 func New(name string, opts *Options) *Model {
 	var o Options
 	if opts != nil {
 		o = *opts
 	}
-	m := &Model{name: name, provider: cmp.Or(o.Provider, "anthropic")}
+	m := &Model{shown: name, provider: cmp.Or(o.Provider, "anthropic")}
+	var long bool
+	m.name, long = model.CutLong(name)
 	m.at = endpoint.Endpoint{
 		Model: m.Name(), API: "the Messages API", Base: o.BaseURL, Key: strings.TrimSpace(o.APIKey), Read: readRefusal,
 	}
@@ -96,6 +99,9 @@ func New(name string, opts *Options) *Model {
 		option.WithHTTPClient(endpoint.WithoutRedirects(o.HTTPClient)),
 		option.WithMaxRetries(m.retries.Max),
 	}
+	if long {
+		requestOptions = append(requestOptions, option.WithHeader("Anthropic-Beta", model.LongBeta))
+	}
 	if m.at.Key != "" {
 		requestOptions = append(requestOptions, option.WithAPIKey(m.at.Key))
 	}
@@ -112,7 +118,7 @@ func ownReasoning(base string) bool {
 }
 
 // Name implements [model.Model]: the provider and the model's name there.
-func (m *Model) Name() string { return m.provider + "/" + m.name }
+func (m *Model) Name() string { return m.provider + "/" + m.shown }
 
 // Account implements [model.Accounted].
 func (m *Model) Account() string { return m.at.Account() }

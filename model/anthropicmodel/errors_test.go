@@ -83,3 +83,20 @@ func TestName(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// TestLongWindow: the mark of a long window is sent as the header of the beta, and the model keeps it in
+// its name.
+func TestLongWindow(t *testing.T) {
+	for name, beta := range map[string]string{"claude-sonnet-4-5[1m]": model.LongBeta, "claude-sonnet-5-5[1M]": model.LongBeta, "claude-sonnet-4-5": ""} {
+		server := modeltest.New(t, replaymodel.Script{{Text: replaymodel.Chunks{"hello"}}}, nil)
+		m := anthropicmodel.New(name, &anthropicmodel.Options{APIKey: key, BaseURL: server.URL})
+		if _, err := modeltest.Collect(m.Stream(t.Context(), modeltest.Ask("hello"))); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		got, plain := server.Received()[0], strings.ToLower(name)
+		plain, _, _ = strings.Cut(plain, "[")
+		if m.Name() != "anthropic/"+name || got.Header.Get("Anthropic-Beta") != beta || !strings.Contains(string(got.Body), `"model":"`+plain+`"`) {
+			t.Errorf("%s as %s: sent %q and %s", name, m.Name(), got.Header.Get("Anthropic-Beta"), got.Body)
+		}
+	}
+}

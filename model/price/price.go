@@ -13,6 +13,7 @@
 package price
 
 import (
+	"cmp"
 	_ "embed" // prices.json
 	"encoding/json"
 	"errors"
@@ -137,13 +138,12 @@ type rawModel struct {
 		Input []string `json:"input"`
 	} `json:"modalities"`
 	Updated string `json:"last_updated,omitempty"`
+	Date    string `json:"date,omitempty"` // of this model's row, if it is another than its provider's
 }
 
 // row returns what m says. date is the day of its provider's list.
 func (m *rawModel) row(date string) Row {
-	if date == "" {
-		date = m.Updated
-	}
+	date = cmp.Or(m.Date, date, m.Updated)
 	window := max(0, m.Limit.Context)
 	if m.Limit.Input > 0 {
 		window = min(window, m.Limit.Input)
@@ -217,6 +217,7 @@ func (t *Table) ratesOf(name string, input int64) (r rates, known bool) {
 	if t == nil {
 		return rates{}, false
 	}
+	name, _ = model.CutLong(name)
 	p, known := t.models[name]
 	if !known {
 		p, known = t.models[dated.ReplaceAllString(name, "")]
@@ -241,15 +242,21 @@ func (t *Table) Cost(name string, u model.Usage) model.USD {
 		float64(u.CacheWriteTokens)*r.write + float64(u.OutputTokens)*r.output) / million)
 }
 
-// Row returns what is known of a model, which is named as [model.Model.Name] does.
+// Row returns what is known of a model, which is named as [model.Model.Name] does. The mark of a long
+// window counts ([model.CutLong]).
 func (t *Table) Row(name string) Row {
 	if t == nil {
 		return Row{}
 	}
-	if row, ok := t.rows[name]; ok {
-		return row
+	name, long := model.CutLong(name)
+	row, ok := t.rows[name]
+	if !ok {
+		row = t.rows[dated.ReplaceAllString(name, "")]
 	}
-	return t.rows[dated.ReplaceAllString(name, "")]
+	if long {
+		row.Window = max(row.Window, model.LongWindow)
+	}
+	return row
 }
 
 // Window returns how many tokens the context window of a model has; 0 means nobody has said

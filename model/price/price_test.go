@@ -98,6 +98,8 @@ func TestRow(t *testing.T) {
 		"a/sees": {Window: 10, Output: 5, Vision: true, Date: "2026-01-02"}, "a/reads": {}, "a/sees-20260102": {Window: 10, Output: 5, Vision: true, Date: "2026-01-02"},
 		"openai/gpt-5.2":            {Window: 272_000, Output: 128_000, Vision: true, Date: "2026-06-04"},
 		"anthropic/claude-opus-4-6": {Window: 1_000_000, Output: 128_000, Vision: true, Date: "2026-10-24"}, "host": {},
+		"anthropic/claude-sonnet-4-5[1m]": {Window: 1_000_000, Output: 64_000, Vision: true, Date: "2026-10-24"}, "corp/claude-sonnet-5[1m]": {Window: 1_000_000},
+		"anthropic/claude-sonnet-4-5": {Window: 200_000, Output: 64_000, Vision: true, Date: "2026-10-24"},
 	} {
 		if got := prices.Row(name); got != want {
 			t.Errorf("%s: %+v, want %+v", name, got, want)

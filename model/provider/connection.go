@@ -91,6 +91,9 @@ func (a *adding) RoundTrip(req *http.Request) (*http.Response, error) {
 		req.Header.Set("User-Agent", a.UserAgent)
 	}
 	for name, value := range a.Headers {
+		if had := req.Header.Get(name); had != "" && http.CanonicalHeaderKey(name) == "Anthropic-Beta" { // a list
+			value = had + "," + value
+		}
 		req.Header.Set(name, value)
 	}
 	if len(a.Query) > 0 {

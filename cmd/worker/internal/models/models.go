@@ -141,7 +141,11 @@ func (m Models) withKey(name string, at, keyed *settings.Provider) (model.Model,
 		return nil, err
 	}
 	base := at.BaseURL(m.getenv)
-	switch at.API(name, base) {
+	api := at.API(name, base)
+	if api != provider.Messages { // no other API has the mark of a long window
+		name, _ = model.CutLong(name)
+	}
+	switch api {
 	case provider.Messages:
 		return anthropicmodel.New(name, &anthropicmodel.Options{Provider: at.Name, APIKey: key, BaseURL: base, HTTPClient: client}), nil
 	case provider.Responses:
@@ -197,6 +201,7 @@ func (m Models) usable(name string) (string, error) {
 
 // allowed returns an error if a policy forbids a model, or to call where it is.
 func (m Models) allowed(name string) error {
+	name, _ = model.CutLong(name)
 	if err := m.allows(policy.Models, name); err != nil {
 		return err
 	}

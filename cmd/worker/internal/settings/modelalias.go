@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/agentworker/worker/internal/suggest"
+	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/model/provider"
 )
 
@@ -41,7 +42,7 @@ func cutAlias(pair string) (name, target string, err error) {
 	name, target = strings.ToLower(strings.TrimSpace(name)), strings.TrimSpace(target)
 	switch {
 	case !ok || name == "" || target == "":
-		return "", "", errors.New("write NAME=MODEL, such as fast=anthropic/" + BuiltinAliases["haiku"])
+		return "", "", errors.New("write NAME=MODEL, such as fast=" + BuiltinAliases["haiku"])
 	case strings.Contains(name, "/"), name == "offline", name == "inherit":
 		return "", "", fmt.Errorf("%q can't be an alias: it has a meaning of its own", name)
 	}
@@ -56,9 +57,19 @@ func unknownModel(name string, aliases ModelAliases) error {
 }
 
 // Resolve returns the name of a model as "offline" or PROVIDER/NAME. name may be an alias,
-// in any case, or a model without its provider. known reports whether
-// there is a provider of a name.
+// in any case, or a model without its provider. The mark of a long window ([model.CutLong]) stays
+// where the model can have one. known reports whether there is a provider of a name.
 func (a ModelAliases) Resolve(name string, known func(provider string) bool) (string, error) {
+	if a[strings.ToLower(name)] == "" {
+		if plain, long := model.CutLong(plainName(name)); long {
+			name, err := a.resolve(plain, known)
+			return model.WithLong(name), err
+		}
+	}
+	return a.resolve(name, known)
+}
+
+func (a ModelAliases) resolve(name string, known func(provider string) bool) (string, error) {
 	given := name
 	if a[strings.ToLower(name)] == "" {
 		name = plainName(name)

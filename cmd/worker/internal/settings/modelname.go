@@ -5,13 +5,43 @@ import (
 	"strings"
 )
 
-// BuiltinAliases are the names that other tools have for models, as of November 2026: Claude
-// Code's, and short ones of other vendors. The user's aliases come before them.
-var BuiltinAliases = map[string]string{
-	"sonnet": "claude-sonnet-5-5", "opus": "claude-opus-5-5", "haiku": "claude-haiku-5-5", "fable": "claude-fable-5-1",
-	"best": "claude-opus-5-5", "opusplan": "claude-sonnet-5-5", // it uses opus only for plans
-	"gpt": "gpt-5.5", "mini": "gpt-5.4-mini", "flash": "gemini-flash-latest", "pro": "gemini-pro-latest",
+// Alias is a name that another tool has for a model.
+type Alias struct {
+	Name   string
+	Model  string // PROVIDER/NAME
+	Date   string // when it was so
+	Source string // where that was seen
 }
+
+// What says which models the names mean.
+const (
+	claudeCode = "https://code.claude.com/docs/en/model-config"
+	openAI     = "https://developers.openai.com/api/docs/models"
+	googleAI   = "https://ai.google.dev/gemini-api/docs/models#latest"
+)
+
+// Aliases are the names that other tools have for models. The user's own come before them.
+var Aliases = []Alias{
+	{"sonnet", "anthropic/claude-sonnet-5-5", "2026-11-28", claudeCode},
+	{"opus", "anthropic/claude-opus-5-5", "2026-11-28", claudeCode},
+	{"haiku", "anthropic/claude-haiku-5-5", "2026-11-28", claudeCode},
+	{"fable", "anthropic/claude-fable-5-2", "2026-11-28", claudeCode},
+	{"best", "anthropic/claude-fable-5-2", "2026-11-28", claudeCode},
+	{"opusplan", "anthropic/claude-sonnet-5-5", "2026-11-28", claudeCode}, // opus is used only for plans
+	{"gpt", "openai/gpt-6.2-sol", "2026-11-28", openAI},
+	{"mini", "openai/gpt-5.4-mini", "2026-11-28", "https://developers.openai.com/docs/models"},
+	{"flash", "gemini/gemini-flash-latest", "2026-09-12", googleAI},
+	{"pro", "gemini/gemini-pro-latest", "2026-09-12", googleAI},
+}
+
+// BuiltinAliases has the models of [Aliases] by their names.
+var BuiltinAliases = func() map[string]string {
+	all := make(map[string]string)
+	for _, a := range Aliases {
+		all[a.Name] = a.Model
+	}
+	return all
+}()
 
 // families are the beginnings of names of models, in lower case, with their provider.
 var families = []struct{ begins, provider string }{
@@ -27,18 +57,13 @@ var (
 	// vendorNote is the vendor after a name, as Copilot writes it: "(copilot)".
 	vendorNote = regexp.MustCompile(`\s*\([^()]*\)$`)
 
-	// longWindow is what Claude Code's names end in for a window of a million tokens.
-	longWindow = regexp.MustCompile(`(?i)\[1m\]$`)
-
 	// claudeVersion is a version in a name of Claude as people write it: 4.6.
 	claudeVersion = regexp.MustCompile(`(\d)\.(\d)`)
 )
 
-// plainName returns a name without what other tools write around it: blanks, the vendor, and the
-// mark of a long window, which is not asked for here.
+// plainName returns a name without what other tools write around it: blanks, and the vendor.
 func plainName(name string) string {
-	name = vendorNote.ReplaceAllString(strings.TrimSpace(name), "")
-	return longWindow.ReplaceAllString(strings.TrimSpace(name), "")
+	return strings.TrimSpace(vendorNote.ReplaceAllString(strings.TrimSpace(name), ""))
 }
 
 // ofFamily returns a model that is named without its provider as PROVIDER/NAME, in the spelling of

@@ -1,8 +1,10 @@
 package settings_test
 
 import (
+	"fmt"
 	"os"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/spf13/pflag"
@@ -31,5 +33,21 @@ func TestPage(t *testing.T) {
 	})
 	if n < 60 {
 		t.Errorf("%d settings are registered, want all", n)
+	}
+}
+
+// TestAliasPage: the reference has a row for each alias, and no other.
+func TestAliasPage(t *testing.T) {
+	page, err := os.ReadFile("../../../../docs/reference/settings.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range settings.Aliases {
+		if row := fmt.Sprintf("\n| `%s` | `%s` | %s | <%s> |\n", a.Name, a.Model, a.Date, a.Source); !strings.Contains(string(page), row) {
+			t.Errorf("settings.md lacks the row %s", row)
+		}
+	}
+	if rows := strings.Count(string(page), "| <https://"); rows != len(settings.Aliases) {
+		t.Errorf("settings.md has %d rows of aliases, want %d", rows, len(settings.Aliases))
 	}
 }
