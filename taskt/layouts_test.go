@@ -37,7 +37,7 @@ func TestLayouts(t *testing.T) {
 				&agentdefs.Definition{Name: "reviewer", File: ".agents/agents/reviewer.md", Prompt: "Review."},
 				taskt.Setting{
 					Root: "/w", Child: true, Shell: "/bin/bash", Today: time.Date(2026, 11, 2, 0, 0, 0, 0, time.UTC),
-					Text: instructions.NewReader(dir, nil, nil).Current(),
+					Text: instructions.NewReader(dir, nil).Current(),
 				})
 			got = strings.Replace(got, runtime.GOOS+"/"+runtime.GOARCH, "OS/ARCH", 1) + "\n"
 			if *update {

@@ -5,14 +5,17 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/agentworker/worker/internal/fileglob"
+	"github.com/agentworker/worker/internal/termtext"
 )
 
 // maxFolders bounds the folders above a path that are looked into.
 const maxFolders = 32
 
-// About returns the files of the folders above a path, the nearest last, with what they import. It
-// leaves out what all agents are given. name is relative to the workspace, slash-separated. may
-// decides about each file, as in [Set.Keep]. s may be nil.
+// About returns the files of the folders above a path, the nearest last, and then the rules about
+// it, each with what it imports. It leaves out what all agents are given. name is relative to the
+// workspace, slash-separated. may decides about each file, as in [Set.Keep]. s may be nil.
 func (s *Set) About(name string, may func(path string) error) (files []*File) {
 	if s == nil || s.tree == nil || !filepath.IsLocal(filepath.FromSlash(name)) {
 		return nil
@@ -24,10 +27,18 @@ func (s *Set) About(name string, may func(path string) error) (files []*File) {
 	}
 	for _, dir := range slices.Backward(folders) {
 		for _, base := range names {
-			f, imports := l.file(path.Join(dir, base), nil)
+			if !s.reads(base.kind) {
+				continue
+			}
+			f, imports := l.file(path.Join(dir, base.path), nil)
 			if f != nil {
 				files = append(files, l.fresh(files, append([]*File{f}, imports...))...)
 			}
+		}
+	}
+	for _, rules := range s.scoped {
+		if slices.ContainsFunc(rules[0].globs, func(g *fileglob.Glob) bool { return g.Match(path.Clean(name)) }) {
+			files = append(files, l.fresh(files, rules)...)
 		}
 	}
 	kept, _ := keep(files, may)
@@ -50,11 +61,14 @@ func (l *loader) fresh(some, files []*File) (left []*File) {
 	return left
 }
 
-// Note returns the text that a model reads when a call first touches a file below the folder of this one.
+// Note returns the text that a model reads when a call first touches a file that this one is about.
 func (f *File) Note() string {
 	about := "files below " + path.Dir(f.Name)
-	if f.By != "" {
+	switch {
+	case f.By != "":
 		about = "the same files as " + f.By + ", which imports it"
+	case len(f.patterns) > 0:
+		about = "the files " + termtext.OneLine(strings.Join(f.patterns, ", "), 500)
 	}
 	cut := ""
 	if f.Cut {

@@ -103,6 +103,7 @@ func importAttacks(outside string) []attack {
 		}, "", ".claude/rules/a.md: it is not given to agents: it leads out"},
 		{"a rule that does not end", func(t *testing.T, dir string) { write(t, dir, ".claude/rules/a.md", "---\npaths: a\n") }, "", "the frontmatter does not end"},
 		{"a rule for nobody", func(t *testing.T, dir string) { write(t, dir, ".claude/rules/a.md", "---\npaths: {a: b}\n---\nx") }, "", "no pattern says which"},
+		{"a pattern out", func(t *testing.T, dir string) { write(t, dir, ".claude/rules/a.md", "---\npaths: ../x, x\n---\nx") }, "", "is not used"},
 	}
 }
 
@@ -114,7 +115,7 @@ func TestHostile(t *testing.T) {
 			dir := workspace(t, nil)
 			tt.make(t, dir)
 			var logged bytes.Buffer
-			r := instructions.NewReader(dir, nil, slog.New(slog.NewTextHandler(&logged, nil)))
+			r := instructions.NewReader(dir, &instructions.Options{Logger: slog.New(slog.NewTextHandler(&logged, nil))})
 			got := r.Current()
 			if r.Current() != got {
 				t.Error("it is another one though nothing has changed")

@@ -55,7 +55,7 @@ func given(s *instructions.Set) string {
 // TestCurrent: an agent's context is the current AGENTS.md and CLAUDE.md (O10).
 func TestCurrent(t *testing.T) {
 	dir := workspace(t, nil)
-	r := instructions.NewReader(dir, nil, nil)
+	r := instructions.NewReader(dir, nil)
 	expect := func(when, want string) {
 		t.Helper()
 		if got := given(r.Current()); got != want {
@@ -115,7 +115,7 @@ func TestOnce(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := workspace(t, map[string]string{"AGENTS.md": agents})
 			tt.make(t, dir)
-			s := instructions.NewReader(dir, nil, nil).Current()
+			s := instructions.NewReader(dir, nil).Current()
 			if got := given(s); got != tt.want || len(s.Diagnostics()) > 0 {
 				t.Errorf("%q, want %q; %v", got, tt.want, s.Diagnostics())
 			}
@@ -151,7 +151,7 @@ func TestRules(t *testing.T) {
 	} {
 		file, content, _ := strings.Cut(name, "=")
 		dir := workspace(t, map[string]string{file: content})
-		s := instructions.NewReader(dir, nil, nil).Current()
+		s := instructions.NewReader(dir, nil).Current()
 		if want != "" {
 			want = file + "=" + want
 		}
@@ -172,7 +172,7 @@ func TestImports(t *testing.T) {
 		"package.json":    "{}",
 		"src/x.go":        "package x",
 	}
-	s := instructions.NewReader(workspace(t, files), nil, nil).Current()
+	s := instructions.NewReader(workspace(t, files), nil).Current()
 	want := "CLAUDE.md guides/a.md<CLAUDE.md package.json<CLAUDE.md guides/b.md<CLAUDE.md guides/sub/c.md<guides/a.md"
 	var got []string
 	for _, f := range s.Given {
@@ -193,7 +193,7 @@ func TestImportDepth(t *testing.T) {
 	for i := 1; i < 9; i++ {
 		files[fmt.Sprintf("%d.md", i)] = fmt.Sprintf("%d\n@%d.md", i, i+1)
 	}
-	s := instructions.NewReader(workspace(t, files), nil, nil).Current()
+	s := instructions.NewReader(workspace(t, files), nil).Current()
 	if len(s.Given) != 6 || s.Given[5].Name != "5.md" {
 		t.Errorf("%s", given(s))
 	}
@@ -207,7 +207,7 @@ func TestBound(t *testing.T) {
 	dir := workspace(t, map[string]string{
 		"AGENTS.md": strings.Repeat("a line\n", 3000), "CLAUDE.md": strings.Repeat("another line\n", 3000), ".kiro/steering/x.md": "x",
 	})
-	s := instructions.NewReader(dir, nil, nil).Current()
+	s := instructions.NewReader(dir, nil).Current()
 	if len(s.Given) != 2 || s.Given[0].Cut || !s.Given[1].Cut || !strings.HasSuffix(s.Given[1].Content, "\nanother line") {
 		t.Errorf("%d files", len(s.Given))
 	}
@@ -225,7 +225,7 @@ func TestKeep(t *testing.T) {
 		"AGENTS.md": "text @notes/a.md @b.md", "notes/a.md": "a @c.md", "notes/c.md": "c", "b.md": "b", "notes/real.md": "real",
 	})
 	link(t, dir, "CLAUDE.md", "notes/real.md")
-	s := instructions.NewReader(dir, nil, nil).Current()
+	s := instructions.NewReader(dir, nil).Current()
 	if s.Keep(func(string) error { return nil }) != s {
 		t.Error("another set though nothing is refused")
 	}
@@ -252,7 +252,10 @@ func TestKeep(t *testing.T) {
 // session decides.
 func TestUser(t *testing.T) {
 	dir, home := workspace(t, map[string]string{"AGENTS.md": "text"}), workspace(t, map[string]string{"AGENTS.md": "mine @more.md @../x.md", "more.md": "more"})
-	r := instructions.NewReader(dir, []instructions.UserFile{{Path: filepath.Join(home, "AGENTS.md"), Shown: "~/.config/agentworker/AGENTS.md"}, {Path: filepath.Join(home, "none", "CLAUDE.md"), Shown: "~/.claude/CLAUDE.md"}}, nil)
+	r := instructions.NewReader(dir, &instructions.Options{Kinds: instructions.Kinds(), User: []instructions.UserFile{
+		{Kind: instructions.User, Path: filepath.Join(home, "AGENTS.md"), Shown: "~/.config/agentworker/AGENTS.md"},
+		{Kind: instructions.ClaudeUser, Path: filepath.Join(home, "none", "CLAUDE.md"), Shown: "~/.claude/CLAUDE.md"},
+	}})
 	s := r.Current().Keep(func(string) error { return errors.New("no") })
 	if got := given(s); got != "~/.config/agentworker/AGENTS.md=mine @more.md @../x.md ~/.config/agentworker/more.md=more AGENTS.md=text" {
 		t.Errorf("%q", got)

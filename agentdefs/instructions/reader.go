@@ -14,28 +14,41 @@ import (
 
 // UserFile is a file of the user's own, for all workspaces.
 type UserFile struct {
+	Kind  string
 	Path  string // absolute
 	Shown string // to people and models
+}
+
+// Options say what a Reader reads.
+type Options struct {
+	User   []UserFile   // they come first
+	Kinds  []string     // of the files that are read, of User too; nil means [Default], and an empty list none
+	Logger *slog.Logger // gets each warning once for each version of the files; nil means nobody does
 }
 
 // Reader reads the instructions of one workspace. It is safe for concurrent use.
 type Reader struct {
 	dir  string
-	user []UserFile
-	log  *slog.Logger
+	opts Options
 
 	mu   sync.Mutex
 	last *Set
 }
 
-// NewReader returns a reader of the workspace at dir, an absolute path without links, and of the
-// user's files, which come first. Warnings are logged, each once for each version of the
-// files. log may be nil: then they are not.
-func NewReader(dir string, user []UserFile, log *slog.Logger) *Reader {
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
+// NewReader returns a reader of the workspace at dir, an absolute path without links. opts may be
+// nil.
+func NewReader(dir string, opts *Options) *Reader {
+	r := &Reader{dir: dir}
+	if opts != nil {
+		r.opts = *opts
 	}
-	return &Reader{dir: dir, user: user, log: log}
+	if r.opts.Kinds == nil {
+		r.opts.Kinds = Default()
+	}
+	if r.opts.Logger == nil {
+		r.opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	return r
 }
 
 // At returns the reader of another folder with the files of the workspace, such as a worktree. It
@@ -44,7 +57,9 @@ func (r *Reader) At(dir string) *Reader {
 	if dir == r.dir {
 		return r
 	}
-	return NewReader(dir, r.user, nil)
+	opts := r.opts
+	opts.Logger = nil
+	return NewReader(dir, &opts)
 }
 
 // Current returns the instructions as they are now. The files are read again when one of them has
@@ -55,23 +70,25 @@ func (r *Reader) Current() *Set {
 	if r.last != nil && holds(r.last.looks) {
 		return r.last
 	}
-	r.last = load(r.dir, r.user)
+	r.last = load(r.dir, &r.opts)
 	for _, d := range r.last.found {
 		if d.Severity == diag.Warning {
-			r.log.Warn(d.Message, "file", d.File, "folder", r.dir)
+			r.opts.Logger.Warn(d.Message, "file", d.File, "folder", r.dir)
 		}
 	}
 	return r.last
 }
 
 // load reads what there is.
-func load(dir string, user []UserFile) *Set {
+func load(dir string, opts *Options) *Set {
 	l := &loader{}
-	s := new(Set)
+	s := &Set{kinds: opts.Kinds}
 	give := func(name string, form *form) {
 		f, imports := l.file(name, form)
 		switch {
 		case f == nil || l.has(nil, f):
+		case f.patterns != nil:
+			s.scoped = append(s.scoped, append([]*File{f}, imports...))
 		default:
 			if !onlyImports(f.Content) {
 				l.seen = append(l.seen, f)
@@ -83,7 +100,10 @@ func load(dir string, user []UserFile) *Set {
 			}
 		}
 	}
-	for _, u := range user {
+	for _, u := range opts.User {
+		if !s.reads(u.Kind) {
+			continue
+		}
 		if folder, err := filepath.EvalSymlinks(filepath.Dir(u.Path)); err == nil {
 			l.tree = &tree{folder, path.Dir(u.Shown) + "/"}
 			give(filepath.Base(u.Path), nil)
@@ -92,10 +112,15 @@ func load(dir string, user []UserFile) *Set {
 		}
 	}
 	l.tree = &tree{dir: dir}
-	for _, name := range tops {
-		give(name, nil)
+	for _, top := range tops {
+		if s.reads(top.kind) {
+			give(top.path, nil)
+		}
 	}
 	for _, form := range forms {
+		if !s.reads(form.kind) {
+			continue
+		}
 		for _, name := range l.list(&form) {
 			give(name, &form)
 		}

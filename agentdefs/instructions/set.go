@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentworker/worker/agentdefs/internal/diag"
 	"github.com/agentworker/worker/internal/errtext"
+	"github.com/agentworker/worker/internal/fileglob"
 	"github.com/agentworker/worker/internal/termtext"
 )
 
@@ -33,6 +34,9 @@ type File struct {
 	By   string // the file that imports it; empty means none does
 	User bool   // it is the user's, and no file of the workspace
 
+	patterns []string         // of the files that it is about, as written; nil means that it has no patterns
+	globs    []*fileglob.Glob // of patterns
+
 	real string      // where its name leads, in a workspace; empty means that it is no link, and no import
 	info fs.FileInfo // of the file
 }
@@ -48,11 +52,16 @@ type Set struct {
 	Given   []*File   // to all agents, in their order; nil means there is nothing
 	LeftOut []LeftOut // what is not given, and why
 
-	all   []*File // as Given, without the bound
-	found []Diagnostic
-	looks []look
-	tree  *tree // nil means that it has no files
+	all    []*File   // as Given, without the bound
+	scoped [][]*File // rules about some files, each followed by what it imports
+	kinds  []string
+	found  []Diagnostic
+	looks  []look
+	tree   *tree // nil means that it has no files
 }
+
+// reads reports whether the files of a kind are read.
+func (s *Set) reads(kind string) bool { return slices.Contains(s.kinds, kind) }
 
 // Diagnostics returns what is wrong with the files. s may be nil.
 func (s *Set) Diagnostics() []Diagnostic {
@@ -141,7 +150,7 @@ func (s *Set) Keep(may func(path string) error) *Set {
 	if !s.Chosen() || !slices.ContainsFunc(s.all, func(f *File) bool { return f.real != "" && may(f.real) != nil }) {
 		return s
 	}
-	kept := &Set{looks: s.looks, tree: s.tree}
+	kept := &Set{scoped: s.scoped, kinds: s.kinds, looks: s.looks, tree: s.tree}
 	for _, l := range s.LeftOut {
 		if l.Why != tooLong {
 			kept.LeftOut = append(kept.LeftOut, l)

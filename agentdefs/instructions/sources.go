@@ -1,6 +1,7 @@
 package instructions
 
 import (
+	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -9,16 +10,43 @@ import (
 	"github.com/agentworker/worker/agentdefs/internal/diag"
 )
 
+// Kinds of instructions: whose they are, or which program's files have them.
+const (
+	User       = "user"        // the user's own, below the configuration folder
+	ClaudeUser = "claude-user" // the user's, of Claude Code
+	Agents     = "agents"      // AGENTS.md
+	Claude     = "claude"
+	Copilot    = "copilot"
+	Cursor     = "cursor"
+	Kiro       = "kiro"
+)
+
+// Kinds are all kinds, in the order in which their files are given.
+func Kinds() []string { return []string{User, ClaudeUser, Agents, Claude, Copilot, Cursor, Kiro} }
+
+// Default are the kinds that are read unless a user says otherwise: all but what another program
+// keeps of the user.
+func Default() []string {
+	return slices.DeleteFunc(Kinds(), func(kind string) bool { return kind == ClaudeUser })
+}
+
+// named is a file of a kind, by its path.
+type named struct{ kind, path string }
+
 // names are the files that any folder may have. They are about all that is below it.
-var names = []string{"AGENTS.md", "CLAUDE.md"}
+var names = []named{{Agents, "AGENTS.md"}, {Claude, "CLAUDE.md"}}
 
 // tops are the files about all of a workspace, in their order.
-var tops = []string{"AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", ".github/copilot-instructions.md"}
+var tops = []named{{Agents, "AGENTS.md"}, {Claude, "CLAUDE.md"}, {Claude, ".claude/CLAUDE.md"}, {Copilot, ".github/copilot-instructions.md"}}
 
 // form is how a program keeps rules: a folder of files, whose frontmatter says what they are
 // about.
 type form struct {
-	folder, suffix string
+	kind, folder, suffix string
+
+	// anchored says that a pattern without a slash matches only files of the top folder. It
+	// matches files of all folders otherwise.
+	anchored bool
 
 	scope func(f *fields) scope
 }
@@ -26,8 +54,8 @@ type form struct {
 // forms are the folders of rules, in their order. docs/reference/instructions.md names the
 // documentation of each.
 var forms = []form{
-	{".claude/rules", ".md", func(f *fields) scope { return about(f.patterns("paths")) }},
-	{".cursor/rules", ".mdc", func(f *fields) scope {
+	{Claude, ".claude/rules", ".md", true, func(f *fields) scope { return about(f.patterns("paths")) }},
+	{Cursor, ".cursor/rules", ".mdc", false, func(f *fields) scope {
 		globs := f.patterns("globs")
 		switch {
 		case f.text("alwaysapply") == "true":
@@ -37,7 +65,7 @@ var forms = []form{
 		}
 		return scope{never: "it is for those who name it"}
 	}},
-	{".github/instructions", ".instructions.md", func(f *fields) scope {
+	{Copilot, ".github/instructions", ".instructions.md", true, func(f *fields) scope {
 		to := f.patterns("applyto")
 		switch {
 		case f.text("excludeagent") == "coding-agent":
@@ -49,7 +77,7 @@ var forms = []form{
 		}
 		return about(to)
 	}},
-	{".kiro/steering", ".md", func(f *fields) scope {
+	{Kiro, ".kiro/steering", ".md", false, func(f *fields) scope {
 		switch f.text("inclusion") {
 		case "", "always":
 			return scope{}

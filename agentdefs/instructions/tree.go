@@ -15,6 +15,7 @@ import (
 	"github.com/agentworker/worker/agentdefs/internal/diag"
 	"github.com/agentworker/worker/internal/boundedfile"
 	"github.com/agentworker/worker/internal/errtext"
+	"github.com/agentworker/worker/internal/fileglob"
 	"github.com/agentworker/worker/internal/fileinfo"
 	"github.com/agentworker/worker/internal/termtext"
 )
@@ -138,11 +139,8 @@ func (l *loader) file(name string, form *form) (*File, []*File) {
 	case sc.never != "":
 		l.left = append(l.left, LeftOut{shown, sc.never})
 		return nil, nil
-	case !sc.all() && len(sc.patterns) == 0:
+	case !sc.all() && len(f.globs) == 0:
 		l.unread(shown, "write patterns such as src/**/*.ts", errors.New("it is about some files, and no pattern says which"))
-		return nil, nil
-	case !sc.all():
-		l.left = append(l.left, LeftOut{shown, "it is about some files: " + strings.Join(sc.patterns, ", ")})
 		return nil, nil
 	}
 	return f, l.imports(name, f)
@@ -175,13 +173,35 @@ func (l *loader) load(name, shown string, form *form) (*File, *scope, error) {
 		if fields.broken && sc.all() {
 			sc.some = true
 		}
-		f.Content, f.Line = body, line
+		if f.Content, f.Line = body, line; !sc.all() {
+			f.patterns = sc.patterns
+			l.compile(f, form)
+		}
 	}
 	trim(f)
 	if f.Content == "" {
 		return nil, nil, nil
 	}
 	return f, sc, nil
+}
+
+// compile adds the globs of the patterns of a file.
+func (l *loader) compile(f *File, form *form) {
+	for _, written := range f.patterns {
+		p := strings.TrimPrefix(written, "/")
+		if form.anchored && !strings.Contains(p, "/") {
+			p = "./" + p
+		}
+		g, err := fileglob.Compile(p)
+		if strings.HasPrefix(written, "!") {
+			err = fmt.Errorf("%q begins with !, which no pattern may", written)
+		}
+		if err != nil {
+			l.report(f.Name, 1, diag.InstructionsUnread, "correct the pattern", "a pattern of the files that it is about is not used: %s", errtext.Of(err))
+			continue
+		}
+		f.globs = append(f.globs, g)
+	}
 }
 
 // trim cuts blanks around the content of a file.

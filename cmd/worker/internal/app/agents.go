@@ -91,17 +91,21 @@ func skillsOf(p *Program, ws *workspace.Workspace, log *slog.Logger) *skills.Lib
 }
 
 // Instructions returns the reader of what a workspace and its user say to all agents. Where the
-// policy has the user's folders unread, so is the user's file. log may be nil.
+// policy has the user's folders unread, so are the user's files. log may be nil.
 func Instructions(p *Program, ws *workspace.Workspace, log *slog.Logger) *instructions.Reader {
-	if slices.ContainsFunc(p.above.unread, func(f policy.ForbiddenError) bool { return f.Name == policy.User }) {
-		return instructions.NewReader(ws.Root, nil, log)
+	opts := &instructions.Options{Kinds: p.Settings.Instructions(), Logger: log}
+	if !slices.ContainsFunc(p.above.unread, func(f policy.ForbiddenError) bool { return f.Name == policy.User }) {
+		own := filepath.Join(ws.ConfigDir, "AGENTS.md")
+		shown := own
+		if rel, err := filepath.Rel(ws.Home, own); ws.Home != "" && err == nil && filepath.IsLocal(rel) {
+			shown = "~/" + filepath.ToSlash(rel)
+		}
+		opts.User = append(opts.User, instructions.UserFile{Kind: instructions.User, Path: own, Shown: shown})
+		if ws.Home != "" {
+			opts.User = append(opts.User, instructions.UserFile{Kind: instructions.ClaudeUser, Path: filepath.Join(ws.Home, ".claude", "CLAUDE.md"), Shown: "~/.claude/CLAUDE.md"})
+		}
 	}
-	own := filepath.Join(ws.ConfigDir, "AGENTS.md")
-	shown := own
-	if rel, err := filepath.Rel(ws.Home, own); ws.Home != "" && err == nil && filepath.IsLocal(rel) {
-		shown = "~/" + filepath.ToSlash(rel)
-	}
-	return instructions.NewReader(ws.Root, []instructions.UserFile{{Path: own, Shown: shown}}, log)
+	return instructions.NewReader(ws.Root, opts)
 }
 
 // knownSkill reports whether there is a skill of a name that a model may load.

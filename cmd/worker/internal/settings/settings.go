@@ -51,6 +51,8 @@ type Settings struct {
 	AgentsDirs   []string
 	AgentsFrom   []string // tools whose folders of agent files are read, or all
 
+	instructionsFrom []string // kinds of instructions, and words for several
+
 	Providers      []*Provider // shared by copies of the settings
 	wrongProviders error       // with the setting "providers"
 
@@ -153,6 +155,7 @@ func (s *Settings) Register(command *pflag.FlagSet) {
 	s.rules.register(flags)
 	flags.StringVar(&s.Shell, "shell", "", "the shell that runs commands, called as SHELL -c -- COMMAND (default: bash, else sh; on Windows that of Git for Windows)")
 	flags.Var(from, "agents-from", "tools whose folders of agent files are read too, with commas between, or all ("+strings.Join(agentdefs.Sources(), ", ")+")")
+	s.registerInstructions(flags)
 	flags.TextVar(&s.LogLevel, "log-level", s.LogLevel, "debug, info, warn or error")
 
 	flags = s.group("Models")
