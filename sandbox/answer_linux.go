@@ -26,6 +26,9 @@ func (s *Session) answer(p *Profile, held []string, ask *wire.Ask) *Refusal {
 		}
 		return &Refusal{ask.Op, ask.New, p.why(ask.New, readTool)}
 	}
+	if ask.Op == "change" {
+		return refusedChange(p, ask.New)
+	}
 	if ask.Old != "" {
 		if r := p.refusedMove(ask, held); r != nil {
 			return r
@@ -43,6 +46,19 @@ func (s *Session) answer(p *Profile, held []string, ask *wire.Ask) *Refusal {
 		return &Refusal{ask.Op, ask.New, "a link there would stand for a folder in which rules deny files"}
 	}
 	return nil
+}
+
+// refusedChange judges a call that changes or removes what is at a path. A folder in which something may be
+// made is no file that a rule is about.
+func refusedChange(p *Profile, abs string) *Refusal {
+	info, err := os.Lstat(abs)
+	if err == nil && info.IsDir() && p.Writable && p.mayCome(writeTool, abs, true) {
+		return nil
+	}
+	if err == nil && info.Mode()&os.ModeSymlink != 0 && leadsToProtected(p, abs) {
+		return &Refusal{"change", abs, "it leads to what is protected"}
+	}
+	return p.refusedWrite("change", abs)
 }
 
 // refusedMove judges link, rename and exchange.

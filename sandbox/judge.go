@@ -170,7 +170,7 @@ var gitData = []string{"objects", "refs", "logs", "lfs", "rr-cache", "info"}
 
 // Refusal is what a sandbox did not let a command do.
 type Refusal struct {
-	Op   string `json:"op"` // read, open, make, symlink, link, rename, exchange, bound, connect, move or remove
+	Op   string `json:"op"` // read, open, change, make, symlink, link, rename, exchange, bound, connect, move or remove
 	Path string `json:"path"`
 	// Reason names the rule, or what else protects the path.
 	Reason string `json:"reason"`
@@ -183,7 +183,7 @@ func (p *Profile) refusedWrite(op, abs string) *Refusal {
 	}
 	_, _, known := p.gitDir(abs)
 	known = known || slices.Contains(p.bare, path.Dir(abs))
-	if op != "open" && !known && gitplace.Completes(abs) {
+	if op != "open" && op != "change" && !known && gitplace.Completes(abs) {
 		return &Refusal{op, abs, gitplace.Completed}
 	}
 	if p.judge(abs).write {

@@ -22,6 +22,8 @@ func TestSame(t *testing.T) {
 		"links of folders":    `mkdir -p a/b; ln -s a/b s; echo x > s/f; cat a/b/f; cd s; echo y > ../g; cat ../g; cd ..; ls a; cp -r a c; ls c c/b; echo > a/b/../h; ls a`,
 		"rename":              `echo a > f; mv f g; cat g; mkdir d; mv g d; ls d; mv d e; ls e; mkdir x y; mv x y; ls y; mv -T e y; echo $?; mv y/x y; mv nothere z; mv . z; mv y y/x`,
 		"exchange":            `echo a > a; echo b > b; python3 -c 'import ctypes;print(ctypes.CDLL(None).renameat2(-100,b"a",-100,b"b",2))'; cat a b`,
+		"attributes":          `mkdir d; touch f; chmod 600 f; stat -c %a f; chmod +x f; ln -s f l; chmod 640 l; stat -c %a f; touch -h -d @5 l; stat -c %Y l; touch -d @7.5 f; stat -c %y f; touch -h -d @6 f; stat -c %Y f; truncate -s 10 f; stat -c %s f; chown $(id -u):$(id -g) f; chown -h $(id -u) l; cp -p f g; stat -c %a g; [ ! f -nt g -a ! g -nt f ] && echo kept; chmod 755 d; touch -d @9 d; stat -c '%a %Y' d; chmod 1 nothere; truncate -s 5 d; touch f/x; chmod 1 f/x; touch -d @3 f/; chmod 700 d/.; setfacl -m u::rw f; python3 -c '` + attributes + `'`,
+		"remove":              `touch a b c; mkdir -p d/e x; ln -s d l; ln -s no m; rm a m; rm nothere; rm -d x; rmdir d; rmdir l; rmdir l/e/; rmdir b; unlink d; unlink c/; unlink l; rm -f nothere; rm -r d; rmdir .; rmdir ..; mkdir y; cd y; rmdir ../y; touch z; ls; cd ..; ls; chmod 555 .; rm b 2>/dev/null; chmod 755 .; python3 -c 'import os; f=os.open(".",os.O_PATH); open("k","w"); os.unlink("k",dir_fd=f); os.mkdir("k"); os.rmdir("k",dir_fd=f)'; ls`,
 		"pipes":               `mkfifo p; echo through > p & cat p; wait; cat < p & echo again > p; wait; (echo sub) | cat; cat <(echo one) <(echo two); echo x | tee >(cat > q) >/dev/null; mkfifo r; exec 7<>r; echo z >&7; read l <&7; echo $l`,
 		"descriptors":         `echo a > /dev/stdout; echo b > /dev/stderr; echo c > /proc/self/fd/1; exec 5>f; echo d > /dev/fd/5; cat f; echo e > /dev/null; echo > /dev/full; exec 5>&-; (echo > /dev/fd/5) 2>&1 | grep -c "No such"`,
 		"here":                "cat <<X\na\nX\ncat <<< b",
@@ -71,6 +73,20 @@ os.write(f, b"named\n")
 os.link("t0", "t1") if os.path.exists("t0") else None
 import ctypes
 print(ctypes.CDLL(None).linkat(-100, ("/proc/self/fd/%d" % f).encode(), -100, b"t", 0x400))`
+
+const attributes = `import os, ctypes
+l = ctypes.CDLL(None, use_errno=True)
+def call(f, *a, **k):
+    try: print(f.__name__, f(*a, **k))
+    except OSError as e: print(f.__name__, e.strerror)
+os.chmod("f", 0o600); f = os.open("f", os.O_RDONLY); w = os.open("f", os.O_WRONLY); o = os.open("f", os.O_PATH); r, s = os.pipe()
+call(os.setxattr, "f", "user.a", b"x\0y" * 700); print(len(os.getxattr(f, "user.a"))); call(os.setxattr, "l", "user.b", b""); call(os.listxattr, "f")
+call(os.setxattr, "f", "user.a", b"x", os.XATTR_CREATE); call(os.setxattr, "f", "user.n", b"x", os.XATTR_REPLACE); call(os.setxattr, "l", "user.c", b"x", follow_symlinks=False)
+call(os.setxattr, "f", "nothing", b"x"); call(os.setxattr, "f", "user." + "x" * 300, b"x"); call(os.setxattr, "f", "user.big", b"x" * 70000); call(os.removexattr, "f", "user.a"); call(os.removexattr, "f", "user.a"); call(os.removexattr, "l", "user.b")
+call(os.setxattr, w, "user.d", b"z"); call(os.getxattr, "f", "user.d"); call(os.fchmod, f, 0o640); call(os.fchmod, r, 0o600); call(os.fchmod, 99, 0o600); call(os.fchown, f, -1, -1); call(os.chown, "f", -1, -1)
+call(os.utime, f, (4, 5)); call(os.utime, "f", ns=(7, 8)); print(os.stat("f").st_mtime_ns); call(os.utime, "f", None); print(os.stat("f").st_mtime > 9e8); call(os.utime, "l", (1, 2), follow_symlinks=False); print(os.lstat("l").st_mtime)
+call(os.truncate, "f", 3); call(os.truncate, "f", -1); call(os.truncate, "nothere", 1); call(os.truncate, w, 2); print(os.stat("f").st_size); call(os.chmod, "", 1); call(os.unlink, ""); call(os.chmod, "x" * 5000, 1); call(os.chmod, "/dev/fd/%d" % f, 0o606); print(oct(os.stat("f").st_mode))
+for a in ((452, -100, b"f", 0o604, 0), (452, -100, b"l", 0o604, 0x100), (452, -100, b"f", 1, 7), (452, 99, b"f", 1, 0), (452, -100, None, 1, 0)): print(l.syscall(*a), ctypes.get_errno())`
 
 const sockets = `import socket, threading
 s = socket.socket(socket.AF_UNIX); s.bind("s"); s.listen()

@@ -106,6 +106,19 @@ func (c *caller) memory(addr uint64, n int) ([]byte, error) {
 	return buf, nil
 }
 
+// exactly reads n bytes of the caller's memory.
+func (c *caller) exactly(addr uint64, n int) ([]byte, error) {
+	raw := make([]byte, 0, n)
+	for len(raw) < n { // memory stops at each NUL
+		part, err := c.memory(addr+uint64(len(raw)), n-len(raw))
+		if err != nil {
+			return nil, unix.EFAULT
+		}
+		raw = append(raw, part...)
+	}
+	return raw, nil
+}
+
 // text reads a string of the caller's memory.
 func (c *caller) text(addr uint64) (string, error) {
 	buf, err := c.memory(addr, unix.PathMax)
@@ -176,10 +189,7 @@ func (c *caller) base(dirfd int32, name string) (int, string, error) {
 			fd, err := c.magic("cwd")
 			return fd, name, err
 		}
-		fd, err := c.magic("fd/" + strconv.Itoa(int(dirfd)))
-		if err == unix.ENOENT {
-			err = unix.EBADF
-		}
+		fd, err := c.descriptor(dirfd)
 		return fd, name, err
 	}
 	clean := path.Clean(name)
@@ -214,6 +224,15 @@ func (c *caller) base(dirfd int32, name string) (int, string, error) {
 // magic opens what a link of the caller's folder in /proc leads to.
 func (c *caller) magic(link string) (int, error) {
 	return c.hold(unix.Open("/proc/"+strconv.Itoa(int(c.n.PID))+"/"+link, unix.O_PATH|unix.O_CLOEXEC, 0))
+}
+
+// descriptor opens anew what one of the caller's descriptors holds, without reading it.
+func (c *caller) descriptor(fd int32) (int, error) {
+	got, err := c.magic("fd/" + strconv.Itoa(int(fd)))
+	if err == unix.ENOENT {
+		err = unix.EBADF
+	}
+	return got, err
 }
 
 // real returns the real path of p.

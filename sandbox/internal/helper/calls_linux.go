@@ -41,12 +41,17 @@ func (s *supervisor) do(c *caller) error {
 		return c.linkat(int32(a[0]), a[1], int32(a[2]), a[3], int(int32(a[4])))
 	case unix.SYS_RENAMEAT2:
 		return c.rename(int32(a[0]), a[1], int32(a[2]), a[3], uint(a[4]))
+	case unix.SYS_UNLINKAT:
+		return c.remove(int32(a[0]), a[1], int(int32(a[2])))
 	case unix.SYS_SOCKETPAIR:
 		return c.socketpair(int(int32(a[1])), int(int32(a[2])), a[3])
 	case unix.SYS_BIND:
 		return c.bind(int(int32(a[0])), a[1], int(int32(a[2])))
 	case unix.SYS_CONNECT:
 		return c.connect(int(int32(a[0])), a[1], int(int32(a[2])))
+	}
+	if by, ok := changing[c.nr]; ok {
+		return c.change(by)
 	}
 	return unix.ENOSYS
 }

@@ -45,7 +45,7 @@ var refused = map[uint32]unix.Errno{
 	unix.SYS_KEXEC_LOAD: unix.EPERM, unix.SYS_REBOOT: unix.EPERM, unix.SYS_SWAPON: unix.EPERM, unix.SYS_SWAPOFF: unix.EPERM,
 	unix.SYS_ACCT: unix.EPERM, unix.SYS_QUOTACTL: unix.EPERM, unix.SYS_SYSLOG: unix.EPERM, unix.SYS_SETTIMEOFDAY: unix.EPERM,
 	unix.SYS_CLOCK_SETTIME: unix.EPERM, unix.SYS_SETHOSTNAME: unix.EPERM, unix.SYS_SETDOMAINNAME: unix.EPERM,
-	unix.SYS_FANOTIFY_INIT: unix.EPERM, unix.SYS_LOOKUP_DCOOKIE: unix.EPERM,
+	unix.SYS_FANOTIFY_INIT: unix.EPERM, unix.SYS_LOOKUP_DCOOKIE: unix.EPERM, unix.SYS_QUOTACTL_FD: unix.EPERM,
 
 	// Their arguments lie in memory, where the filter does not see them. The C
 	// library and others use the older ones in their place.
@@ -54,6 +54,18 @@ var refused = map[uint32]unix.Errno{
 
 // sysOpenTreeAttr is newer than the constants.
 const sysOpenTreeAttr = 467
+
+// inMemory are calls whose arguments lie in memory. Programs use the older ones in their place.
+var inMemory = []uint32{unix.SYS_OPENAT2, unix.SYS_SETXATTRAT, unix.SYS_REMOVEXATTRAT, unix.SYS_FILE_SETATTR}
+
+// flagging are requests that change attributes of a file that is only open for reading, or make and
+// remove names as no call does (linux/fs.h, linux/fsverity.h, linux/btrfs.h).
+var flagging = []uint32{
+	unix.FS_IOC_SETFLAGS, 0x40046602 /* FS_IOC32_SETFLAGS */, 0x40087602 /* FS_IOC_SETVERSION */, 0x401c5820, /* FS_IOC_FSSETXATTR */
+	unix.FS_IOC_ENABLE_VERITY,
+	0x50009401 /* BTRFS_IOC_SNAP_CREATE */, 0x50009417 /* …_V2 */, 0x5000940e /* SUBVOL_CREATE */, 0x50009418, /* …_V2 */
+	0x5000940f /* SNAP_DESTROY */, 0x5000943f /* …_V2 */, 0x4008941a, /* SUBVOL_SETFLAGS */
+}
 
 // program is a filter in the making.
 type program []unix.SockFilter
@@ -148,7 +160,7 @@ func filter(supervise, local bool) []unix.SockFilter {
 	p.onBits(unix.SYS_CLONE, 0, newNamespaces, errno(unix.EPERM))
 	p.onBits(unix.SYS_UNSHARE, 0, newNamespaces, errno(unix.EPERM))
 	// Input for the terminal of somebody else.
-	p.onEqual(unix.SYS_IOCTL, 1, []uint32{unix.TIOCSTI, unix.TIOCLINUX}, false, errno(unix.EPERM))
+	p.onEqual(unix.SYS_IOCTL, 1, append([]uint32{unix.TIOCSTI, unix.TIOCLINUX}, flagging...), false, errno(unix.EPERM))
 	p.onDatagrams(unix.SYS_SOCKET, errno(unix.EACCES))
 	if supervise { // gives sockets of packets in their place
 		p.onDatagrams(unix.SYS_SOCKETPAIR, retNotify)
@@ -170,7 +182,16 @@ func filter(supervise, local bool) []unix.SockFilter {
 		for _, nr := range opening {
 			p.on(nr, retNotify)
 		}
-		p.on(unix.SYS_OPENAT2, errno(unix.ENOSYS)) // its flags lie in memory
+		p.on(unix.SYS_UNLINKAT, retNotify)
+		for _, nr := range outdated {
+			p.on(nr, retNotify)
+		}
+		for nr := range changing {
+			p.on(nr, retNotify)
+		}
+		for _, nr := range inMemory {
+			p.on(nr, errno(unix.ENOSYS))
+		}
 	}
 	p.ret(retAllow)
 	return p

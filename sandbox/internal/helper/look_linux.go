@@ -90,9 +90,7 @@ func (c *caller) judgeOpen(fd int, st *unix.Stat_t, flags int) error {
 		asks = append(asks, wire.Ask{Op: "open", New: real})
 	}
 	for _, ask := range asks {
-		done, err := c.s.ask(ask)
-		done()
-		if err != nil {
+		if err := c.judgeFile(ask, st.Mode); err != nil {
 			return err
 		}
 	}
@@ -107,16 +105,4 @@ func (s *supervisor) watched(path string) bool {
 		}
 	}
 	return false
-}
-
-// came reports whether a file may have come to its place since the plan was made: it,
-// or a folder above it.
-func (s *supervisor) came(real string, st *unix.Stat_t) bool {
-	for dir := path.Dir(real); st.Ctim.Nano() < s.job.Planned && s.watched(dir); dir = path.Dir(dir) {
-		st = &unix.Stat_t{}
-		if unix.Lstat(dir, st) != nil {
-			return true
-		}
-	}
-	return st.Ctim.Nano() >= s.job.Planned
 }

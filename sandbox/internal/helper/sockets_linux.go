@@ -17,13 +17,8 @@ func (c *caller) socket(fd int, addr uint64, size int) (sock int, raw []byte, er
 	if size < 2 || size > 128 {
 		return -1, nil, unix.EINVAL
 	}
-	raw = make([]byte, 0, size)
-	for len(raw) < size { // memory stops at each NUL
-		part, err := c.memory(addr+uint64(len(raw)), size-len(raw))
-		if err != nil {
-			return -1, nil, unix.EFAULT
-		}
-		raw = append(raw, part...)
+	if raw, err = c.exactly(addr, size); err != nil {
+		return -1, nil, err
 	}
 	process, _ := strconv.Atoi(c.tgid)
 	pidfd, err := c.hold(unix.PidfdOpen(process, 0))

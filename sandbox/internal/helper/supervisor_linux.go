@@ -25,10 +25,13 @@ type supervisor struct {
 	answers  <-chan wire.Message
 	root     int // O_PATH of "/"
 	own      identity
+
+	fine  map[wire.Ask]bool   // what the worker has allowed of regular files
+	known map[string]folderID // folders that are where they were when the plan was made
 }
 
 func newSupervisor(listener int, job *wire.Job, s *socket, answers <-chan wire.Message) *supervisor {
-	return &supervisor{listener: listener, job: job, socket: s, answers: answers, root: -1}
+	return &supervisor{listener: listener, job: job, socket: s, answers: answers, root: -1, fine: make(map[wire.Ask]bool), known: make(map[string]folderID)}
 }
 
 // identity is whom files belong to that a thread makes.

@@ -156,10 +156,10 @@ const (
 	KindSignal  = "signal"
 )
 
-// Ask is a change of the names in a judged folder, or a socket that a command has bound or wants
+// Ask is a change of the names or files in a judged folder, or a socket that a command has bound or wants
 // to reach. Paths are real ones, without symlinks. Only the last element may be one.
 type Ask struct {
-	Op  string // read, open, make, symlink, link, rename, exchange, bound, connect
+	Op  string // read, open, change, make, symlink, link, rename, exchange, bound, connect
 	Old string // of link, rename, exchange
 	New string
 
