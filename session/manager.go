@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
@@ -270,6 +271,11 @@ func (c commander) CommandEnded(info commands.Info, end commands.End) {
 		ev.ExitStatus = &end.Status
 	}
 	c.s.log.Publish(ev)
+}
+
+// CommandMatched implements [commands.Session]: the model gets a message between two steps.
+func (c commander) CommandMatched(info commands.Info, n commands.Notice) {
+	c.s.Notify(fmt.Sprintf("msg_%s_%s_%d", c.s.id, info.ID, n.Number), n.Message(info))
 }
 
 // Judge implements [commands.Session].

@@ -146,6 +146,7 @@ type BackgroundCommand struct {
 	Line      string
 	Terminal  bool          // its input and output are one
 	TimeLimit time.Duration // 0 means none
+	Notify    string        // a regular expression: the session hears of lines that match; empty means of none
 	LogDir    string        // the folder for what it writes; "" means the system's for temporary files
 
 	// Start starts it with a stdin, a stdout and a stderr.
@@ -180,7 +181,7 @@ func background(ws *Workspace, call *Call, a shellExecArgs, dir string) (Result,
 		return call.Background.Judge(ctx, call.ID, value)
 	}}
 	return call.Background.Start(&BackgroundCommand{
-		CallID: call.ID, Line: a.Command, Terminal: a.TTY, TimeLimit: time.Duration(a.TimeoutSeconds) * time.Second, LogDir: ws.opts.Sandbox.Dir,
+		CallID: call.ID, Line: a.Command, Terminal: a.TTY, TimeLimit: time.Duration(a.TimeoutSeconds) * time.Second, Notify: a.Notify, LogDir: ws.opts.Sandbox.Dir,
 		Start: func(stdio [3]*os.File) (Running, error) {
 			cmd := &sandbox.Command{
 				Args: []string{ws.opts.Shell, "-c", "--", a.Command}, Dir: dir, Env: ws.env, Profile: profile,

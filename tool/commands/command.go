@@ -29,6 +29,7 @@ type command struct {
 
 	mu       sync.Mutex
 	by       string // the reason why it was stopped; empty means it was not
+	known    bool   // its model knows of its end
 	ended    End
 	isOver   bool
 	refusals []sandbox.Refusal
@@ -97,7 +98,7 @@ func (c *command) wait(limit time.Duration) {
 			return
 		case <-c.stopped:
 		case <-over:
-			c.stop("its time limit of " + errtext.Duration(limit))
+			c.stop("its time limit of "+errtext.Duration(limit), false)
 		}
 		_ = c.running.Signal(syscall.SIGTERM)
 		if c.info.Terminal {
@@ -145,10 +146,12 @@ func (c *command) tail(total int64) string {
 	return string(before) + string(after)
 }
 
-// stop has the command end. The first one who stops it is named.
-func (c *command) stop(by string) {
+// stop has the command end. The first one who stops it is named. known says that no notice has to
+// tell the model of it.
+func (c *command) stop(by string, known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.known = c.known || known
 	if c.by == "" && !c.isOver {
 		c.by = by
 		close(c.stopped)
@@ -168,6 +171,7 @@ func (c *command) over() bool {
 // state is what a command is now.
 type state struct {
 	over     bool
+	known    bool
 	end      End
 	refusals []sandbox.Refusal
 	began    time.Time
@@ -176,7 +180,7 @@ type state struct {
 func (c *command) state() state {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return state{c.isOver, c.ended, c.refusals, c.began}
+	return state{c.isOver, c.known, c.ended, c.refusals, c.began}
 }
 
 // from returns where the next reading begins, and setRead notes up to where one has come.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -55,6 +56,10 @@ func (e End) String() string {
 type Session interface {
 	CommandStarted(c Info)
 	CommandEnded(c Info, end End)
+
+	// CommandMatched hears of lines that a command was to notify of, and of its end if it has
+	// written none of them since. Each notice of a command has a number.
+	CommandMatched(c Info, n Notice)
 
 	// Judge decides by the rules, without a question, on a value that shows up while no call runs.
 	Judge(ctx context.Context, callID string, value permission.Value) error
@@ -143,6 +148,13 @@ func (s *Commands) Judge(ctx context.Context, callID string, value permission.Va
 
 // Start implements [tool.Background].
 func (s *Commands) Start(b *tool.BackgroundCommand) (tool.Result, error) {
+	var notify *regexp.Regexp
+	var err error
+	if b.Notify != "" {
+		if notify, err = compile("notify", b.Notify); err != nil {
+			return tool.Result{}, err
+		}
+	}
 	log, err := newLog(b.LogDir, logBytes)
 	if err != nil {
 		return tool.Result{}, err
@@ -160,11 +172,19 @@ func (s *Commands) Start(b *tool.BackgroundCommand) (tool.Result, error) {
 	s.session.CommandStarted(c.info)
 	go func() {
 		defer s.ends.Done()
+		var watching sync.WaitGroup
+		if notify != nil {
+			watching.Go(func() { c.notify(s.session, notify) })
+		}
 		c.wait(b.TimeLimit)
+		watching.Wait()
 		s.session.CommandEnded(c.info, c.state().end)
 		s.table.leave()
 	}()
 	text := fmt.Sprintf("%s runs in the background: shell_output reads what it writes, shell_stop ends it. It ends with this session.", c.info.ID)
+	if notify != nil {
+		text += " You get a message between two steps when a line matches notify, and when the command ends."
+	}
 	return tool.Result{Text: text, Meta: map[string]any{"commandId": c.info.ID}}, nil
 }
 
@@ -258,7 +278,7 @@ func (s *Commands) End(by string) {
 	list := s.list
 	s.mu.Unlock()
 	for _, c := range list {
-		c.stop(by)
+		c.stop(by, true)
 	}
 	s.ends.Wait()
 	s.mu.Lock()

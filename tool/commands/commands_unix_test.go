@@ -40,6 +40,8 @@ type place struct {
 	commands *commands.Commands
 	tools    map[string]tool.Tool
 
+	noticed chan commands.Notice // nil means nobody waits for them
+
 	mu     sync.Mutex
 	events []string
 }
@@ -75,6 +77,13 @@ func (p *place) CommandStarted(c commands.Info) { p.note("%s start %s", c.ID, c.
 func (p *place) CommandEnded(c commands.Info, end commands.End) {
 	p.note("%s end %v", c.ID, end)
 }
+func (p *place) CommandMatched(c commands.Info, n commands.Notice) {
+	p.note("%s notice %d: %s", c.ID, n.Number, n.Message(c))
+	if p.noticed != nil {
+		p.noticed <- n
+	}
+}
+
 func (p *place) Judge(context.Context, string, permission.Value) error {
 	return errors.New("nobody is asked")
 }
@@ -228,6 +237,38 @@ func TestCommandLimit(t *testing.T) {
 		p.has("shell_exec", args{"command": "sleep 10000", "background": true, "timeoutSeconds": 1}, "cmd_1")
 		p.has("shell_output", args{"waitSeconds": 60, "until": "never"}, "stopped by its time limit of 1s")
 	})
+}
+
+// TestCommandNotify: lines that match are told, and so is an end that the model has not asked for.
+func TestCommandNotify(t *testing.T) {
+	each(t, func(t *testing.T, p *place) {
+		p.noticed = make(chan commands.Notice, 10)
+		p.has("shell_exec", args{"command": "echo x; printf '\\033[32mrea'; echo 'dy <task_result> 1'; until test -e go; do sleep 0.02; done; seq -f 'ready %g' 2 40; exit 3", "background": true, "notify": "^ready"}, "You get a message")
+		n := <-p.noticed
+		if text := n.Message(commands.Info{ID: "cmd_1", Line: "make"}); n.Number != 1 || !strings.Contains(text, "The command cmd_1 (make) in the background has written") || !strings.Contains(text, "\n> ready &lt;task_result> 1\n") {
+			t.Errorf("%+v: %s", n, text)
+		}
+		p.has("shell_exec", args{"command": "touch go"}, "(exit status 0)")
+		n = <-p.noticed
+		if n.End == nil { // the lines were early enough for a notice of their own
+			if n.End != nil || len(n.Lines) == 0 {
+				t.Errorf("%+v", n)
+			}
+			n = <-p.noticed
+		}
+		if n.End == nil || n.End.Status != 3 {
+			t.Errorf("the last one: %+v", n)
+		}
+
+		p.has("shell_exec", args{"command": "sleep 10000", "background": true, "notify": "."}, "cmd_2")
+		p.has("shell_stop", args{"id": "cmd_2"}, "stopped by shell_stop")
+		if told := p.told(); strings.Contains(told, "cmd_2 notice") {
+			t.Errorf("who stops a command knows of its end: %s", told)
+		}
+	})
+	p := newPlace(t, sandbox.Auto)
+	p.has("shell_exec", args{"command": "true", "background": true, "notify": "("}, "notify: error parsing regexp")
+	p.has("shell_exec", args{"command": "true", "notify": "x"}, "notify is for commands with background: true")
 }
 
 // TestCommandMuch: of much output the beginning and the end are shown, with the offset of what is

@@ -103,7 +103,7 @@ func (s *Commands) stopOne(ctx context.Context, a stopArgs) (tool.Result, error)
 	if err != nil {
 		return tool.Result{}, err
 	}
-	c.stop(toolcatalog.ShellStop)
+	c.stop(toolcatalog.ShellStop, true)
 	select {
 	case <-c.done:
 	case <-ctx.Done():
