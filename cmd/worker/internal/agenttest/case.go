@@ -18,6 +18,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/agentworker/worker/cmd/worker/internal/recording"
 	"github.com/agentworker/worker/internal/boundedfile"
 	"github.com/agentworker/worker/internal/workspace"
 	"github.com/agentworker/worker/session/record"
@@ -28,6 +29,8 @@ type Case struct {
 	file string // as it is shown
 	root string // of the workspace
 	line int    // where the document begins
+
+	script *recording.Script // answers instead of the model; nil means that nobody does
 
 	Name      value[string]        `yaml:"name"`  // default: the file's, without its extension
 	Agent     value[string]        `yaml:"agent"` // required

@@ -17,6 +17,7 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
 	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/internal/workspace"
 )
 
 type commands struct{ *app.Program }
@@ -26,6 +27,9 @@ type options struct {
 	record, json bool
 	trials       int
 	junit        string
+
+	session, name string // of the case that is written
+	approve       bool   // in that case
 }
 
 // Command is 'worker test'.
@@ -48,6 +52,15 @@ Exit status: 0 all cases pass, 1 one does not, 2 wrong use, or a case is wrong.`
   worker test --record --model sonnet .agents/tests/reviewer.yaml
   worker test --trials 10 --model haiku`,
 		RunE: func(cmd *cobra.Command, paths []string) error {
+			if opts.session != "" {
+				if len(paths) > 1 || opts.record || opts.trials > 0 {
+					return cli.Usage(errors.New("--from-session takes one folder, and neither --record nor --trials"))
+				}
+				return p.fromSession(cmd.Context(), paths, opts)
+			}
+			if opts.name != "" || opts.approve {
+				return cli.Usage(errors.New("--name and --approve are for --from-session"))
+			}
 			if opts.trials < 0 || opts.trials > 1000 || opts.record && opts.trials > 0 {
 				return cli.Usage(errors.New("--trials is 1 to 1000, and not for --record"))
 			}
@@ -56,6 +69,9 @@ Exit status: 0 all cases pass, 1 one does not, 2 wrong use, or a case is wrong.`
 	}
 	cmd.Flags().BoolVar(&opts.record, "record", false, "run on a model, and write the recordings")
 	cmd.Flags().IntVar(&opts.trials, "trials", 0, "run each case this often on its model, and report how many runs pass")
+	cmd.Flags().StringVar(&opts.session, "from-session", "", "write a case of the session with this id, with its recording and its files, into PATH, and run it")
+	cmd.Flags().StringVar(&opts.name, "name", "", "the name of the case of --from-session (default AGENT-SESSION)")
+	cmd.Flags().BoolVar(&opts.approve, "approve", false, "have the case of --from-session allow what the rules ask, and make those calls now")
 	cmd.Flags().BoolVar(&opts.json, "json", false, "print the results as one JSON document")
 	ci.RegisterJUnit(cmd, &opts.junit)
 	return cmd
@@ -92,12 +108,7 @@ func (p commands) test(ctx context.Context, paths []string, opts options) error 
 		return err
 	}
 	if len(paths) == 0 {
-		paths = []string{filepath.Join(ws.Root, ".agents", "tests")}
-		if here, err := os.Getwd(); err == nil {
-			if rel, err := filepath.Rel(here, paths[0]); err == nil && filepath.IsLocal(rel) {
-				paths[0] = rel
-			}
-		}
+		paths = []string{folder(ws)}
 	}
 	cases, err := Find(ws.Root, paths)
 	if err != nil {
@@ -132,6 +143,17 @@ func (p commands) test(ctx context.Context, paths []string, opts options) error 
 		return cli.Failed
 	}
 	return err
+}
+
+// folder is where the cases of a workspace are, relative to the current folder if it is below it.
+func folder(ws *workspace.Workspace) string {
+	dir := filepath.Join(ws.Root, ".agents", "tests")
+	if here, err := os.Getwd(); err == nil {
+		if rel, err := filepath.Rel(here, dir); err == nil && filepath.IsLocal(rel) {
+			return rel
+		}
+	}
+	return dir
 }
 
 // verdict runs a case, once or in trials.

@@ -23,6 +23,8 @@ type outcome struct {
 	changed  []string // files
 	tokens   int64
 	differs  []string // from the recording
+
+	results map[string]result // of a case with a script, as of a session
 }
 
 // called is a tool call that was made.

@@ -107,6 +107,9 @@ func (p commands) call(ctx context.Context, c *Case, dir, state string, normal *
 		player = recording.NewPlayer(rec, normal, secrets.Mask)
 		get = player.Model
 	case how == recordMode:
+		if c.script != nil {
+			get = c.script.Model(normal)
+		}
 		recorder = recording.NewRecorder(normal)
 		get = recorder.Models(get)
 	}
@@ -122,7 +125,7 @@ func (p commands) call(ctx context.Context, c *Case, dir, state string, normal *
 	if c.Timeout.V > 0 {
 		isolated.Settings.Timeout = c.Timeout.V
 	}
-	o, err := c.task(ctx, isolated)
+	o, err := c.task(ctx, isolated, normal)
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +142,7 @@ func (p commands) call(ctx context.Context, c *Case, dir, state string, normal *
 }
 
 // task calls the agent in a worker of its own, and returns the outcome.
-func (c *Case) task(ctx context.Context, p *app.Program) (_ *outcome, err error) {
+func (c *Case) task(ctx context.Context, p *app.Program, normal *recording.Normal) (_ *outcome, err error) {
 	var approver gate.Approver
 	if c.Approve {
 		approver = gate.AlwaysYes
@@ -166,6 +169,15 @@ func (c *Case) task(ctx context.Context, p *app.Program) (_ *outcome, err error)
 		return nil, context.Cause(ctx)
 	}
 	o := &outcome{document: result.Document()}
+	if c.script != nil {
+		r, err := a.Storage.Records.Index.Get(ctx, o.document.SessionID)
+		if err != nil {
+			return nil, err
+		}
+		if o.results, err = results(ctx, a.Storage, r, normal); err != nil {
+			return nil, err
+		}
+	}
 	return o, o.read(ctx, a.Storage, root.Path())
 }
 
