@@ -3,11 +3,15 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -150,6 +154,115 @@ func callInBackground(p *servedProcess, body string) chan string {
 	answered := make(chan string, 1)
 	go func() { answered <- p.post("/v1/tasks", body) }()
 	return answered
+}
+
+// TestHandOverMCP: the worker of a host gets SIGTERM. What runs in the background goes on in the
+// next worker, as after a kill: also if stdin ends meanwhile, and after a second signal.
+func TestHandOverMCP(t *testing.T) {
+	t.Parallel()
+	const hangs = `{"match": {"user": "Work"}, "text": "It is", "hang": true}`
+	const waits = `{"match": {"user": "Work"}, "toolCalls": [{"name": "shell_exec", "arguments": {"command": "touch began; until test -e go; do sleep 0.05; done"}}]}`
+	for _, tt := range []struct {
+		name          string
+		first, second string // what the model does in the first worker, and in the next
+		drain         string
+		end           func(p *hostedProcess)
+	}{
+		{"at once", hangs, "", "0s", func(p *hostedProcess) { p.signal(syscall.SIGTERM) }},
+		{"the step ends", waits, waits, "1m", func(p *hostedProcess) {
+			awaitFile(t, filepath.Join(p.dir, "began"))
+			p.signal(syscall.SIGTERM)
+			p.until("waiting for up to 1m")
+			if err := errors.Join(p.stdin.Close(), os.WriteFile(filepath.Join(p.dir, "go"), nil, 0o600)); err != nil {
+				t.Error(err)
+			}
+		}},
+		{"two signals", hangs, "", "1h", func(p *hostedProcess) {
+			p.signal(os.Interrupt)
+			p.until("waiting for up to 1h")
+			p.signal(syscall.SIGTERM)
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			const done = `{"match": {"user": "Work"}, "text": "All of it is done."}`
+			model, later := startModel(t, tt.first+"\n"+done), startModel(t, tt.second+"\n"+done)
+			dir := t.TempDir()
+			p := startHosted(t, dir, model.URL, "--drain", tt.drain, "--allow", "shell_exec:*")
+			answer := p.call("task", `{"description":"d","prompt":"Work","agentType":"general","background":true}`)
+			sessionID := regexp.MustCompile(`ses_[a-z0-9]+`).FindString(answer)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			if err := model.Await(ctx, 1); err != nil || sessionID == "" {
+				t.Fatalf("%v, %s", err, answer)
+			}
+			tt.end(p)
+			if said := p.ends(0); !strings.Contains(said, "1 subagent in the background: the next 'worker serve' or 'worker mcp'") {
+				t.Errorf("it says:\n%s", said)
+			}
+
+			next := startServing(t, dir, later.URL, "--allow", "shell_exec:*")
+			next.listens()
+			if got := next.post("/v1/tasks/wait", `{"sessionId":"`+sessionID+`"}`); !strings.Contains(got, "All of it is done.") {
+				t.Errorf("it does not go on: %s", got)
+			}
+			shown := next.command("sessions", "show", sessionID, "--json")
+			if !strings.Contains(shown, `"handOvers": 1`) {
+				t.Errorf("it was not handed over: %s", shown)
+			}
+		})
+	}
+}
+
+// hostedProcess is "worker mcp" as a process of a host.
+type hostedProcess struct {
+	*servedProcess
+	dir     string
+	stdin   io.WriteCloser
+	answers *bufio.Scanner
+}
+
+// startHosted starts one in a folder, with the model of a server.
+func startHosted(t *testing.T, dir, model string, args ...string) *hostedProcess {
+	t.Helper()
+	path, err := exec.LookPath("worker")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &hostedProcess{servedProcess: &servedProcess{t: t, state: filepath.Join(dir, "state")}, dir: dir}
+	p.cmd = exec.Command(path, append([]string{"mcp", "--dir", dir, "--state-dir", p.state, "--model", "anthropic/claude-haiku-5-5"}, args...)...)
+	p.cmd.Env = []string{"HOME=" + filepath.Join(dir, "home"), "PATH=" + os.Getenv("PATH"), "ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL=" + model}
+	stderr, err1 := p.cmd.StderrPipe()
+	stdout, err2 := p.cmd.StdoutPipe()
+	stdin, err3 := p.cmd.StdinPipe()
+	if err := errors.Join(err1, err2, err3, p.cmd.Start()); err != nil {
+		t.Fatal(err)
+	}
+	p.stdin, p.answers, p.lines = stdin, bufio.NewScanner(stdout), bufio.NewScanner(stderr)
+	t.Cleanup(p.kill)
+	p.say(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`)
+	p.say(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	return p
+}
+
+func (p *hostedProcess) say(message string) {
+	p.t.Helper()
+	if _, err := io.WriteString(p.stdin, message+"\n"); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// call makes a call of a tool, and returns the answer.
+func (p *hostedProcess) call(name, arguments string) string {
+	p.t.Helper()
+	p.say(`{"jsonrpc":"2.0","id":"call","method":"tools/call","params":{"name":"` + name + `","arguments":` + arguments + `}}`)
+	for p.answers.Scan() {
+		if answer := p.answers.Text(); strings.Contains(answer, `"id":"call"`) {
+			return answer
+		}
+	}
+	p.t.Fatal("it has ended without an answer")
+	return ""
 }
 
 // TestSecondSignal: a second signal ends a worker at once, which waits for a call.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -23,13 +24,18 @@ import (
 
 func (p *program) mcpCommand() *cobra.Command {
 	var page string
+	var wait time.Duration
 	cmd := &cobra.Command{
 		Use:   "mcp",
 		Short: "Serve the task tool to an MCP host, on stdin and stdout",
 		Long: `Serves the tools task, task_list, task_wait, task_result, task_send, task_stop,
 task_background and agents_list over MCP on stdin and stdout. A host starts this command:
-docs/guide/hosts.md says how each is told to. It ends with its stdin, or when it gets
-SIGTERM, and what its subagents run ends with it.
+docs/guide/hosts.md says how each is told to. It ends with its stdin, and what its
+subagents run ends with it.
+
+SIGINT or SIGTERM ends it in order, too. No more calls begin. For up to --drain it waits
+for the calls that run and for the steps of subagents in the background. These go on in
+the next worker of the workspace that serves, within an hour.
 
 What the permission rules ask about is put to the host's user, where the host has forms
 for questions. It waits for an answer there or by 'worker approvals' in a terminal, for up
@@ -37,15 +43,23 @@ to --approval-timeout (10m), and is then refused with the rule that would allow 
 		Example: `  claude mcp add worker -- worker mcp
   worker mcp --page=127.0.0.1:7433`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return p.mcp(cmd.Context(), page) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return p.mcp(cmd.Context(), page, wait) },
 	}
 	cmd.AddCommand(setup.Install(p.Program), setup.Uninstall(p.Program), servers.Commands(p.Program))
 	cmd.Flags().StringVar(&page, "page", "", "serve the live page too, on this loopback address; alone: any free port")
 	cmd.Flags().Lookup("page").NoOptDefVal = "127.0.0.1:0"
+	registerDrain(cmd.Flags(), &wait, hostPatience)
 	return cmd
 }
 
-func (p *program) mcp(ctx context.Context, page string) error {
+// hostPatience is how long calls have after a signal. The host's SDK kills what has not ended 2 s
+// after its SIGTERM.
+const hostPatience = time.Second
+
+func (p *program) mcp(ctx context.Context, page string, wait time.Duration) error {
+	if err := checkDrain(wait); err != nil {
+		return err
+	}
 	doors := []string{policy.DoorMCP}
 	if page != "" {
 		doors = append(doors, policy.DoorPage, policy.DoorHTTP)
@@ -54,6 +68,8 @@ func (p *program) mcp(ctx context.Context, page string) error {
 		return err
 	}
 	return p.onStdio(ctx, "an MCP server, which a host starts", true, func(a *app.Worker, in io.ReadCloser) (err error) {
+		ctx, end := drained(ctx, p, a, wait)
+		defer end()
 		where := func() string { return "" }
 		if page != "" {
 			ctx, shut := context.WithCancel(ctx)

@@ -15,7 +15,6 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/frontdoor/httpserver"
 	"github.com/agentworker/worker/frontdoor/natsservice"
-	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/policy"
 )
@@ -57,7 +56,7 @@ What the permission rules ask about waits for 'worker approvals', for up to
 	flags.StringVar(&at.secure, "listen-tls", "", "any address and port for HTTP with TLS, where named tokens alone count")
 	flags.StringVar(&at.cert, "tls-cert", "", "file of the certificate for --listen-tls (PEM, with those between it and the root)")
 	flags.StringVar(&at.key, "tls-key", "", "file of its key (PEM)")
-	flags.DurationVar(&at.drain, "drain", 30*time.Second, "after a signal, how long calls that run may take to end, 0 to 1h")
+	registerDrain(flags, &at.drain, 30*time.Second)
 	flags.BoolVar(&at.pprof, "pprof", false, "serve profiles of this process below /debug/pprof/, for the token of the state folder")
 	return cmd
 }
@@ -93,8 +92,8 @@ func (p *program) serve(ctx context.Context, at listening) error {
 	if _, err := at.tls(); err != nil {
 		return err
 	}
-	if at.drain < 0 || at.drain > time.Hour {
-		return cli.Usage(fmt.Errorf("--drain %s: it is between 0 and 1h", at.drain))
+	if err := checkDrain(at.drain); err != nil {
+		return err
 	}
 	doors := []string{policy.DoorHTTP}
 	if at.secure != "" {
@@ -105,8 +104,7 @@ func (p *program) serve(ctx context.Context, at listening) error {
 	}
 	return p.Serve(ctx, true, func(a *app.Worker) error {
 		// The end of one door shuts the others: half a server is none.
-		signalled := ctx
-		ctx, shut := context.WithCancel(context.WithoutCancel(ctx))
+		ctx, shut := drained(ctx, p, a, at.drain)
 		defer shut()
 		doors, err := p.openDoors(ctx, a, at)
 		if err != nil {
@@ -114,14 +112,6 @@ func (p *program) serve(ctx context.Context, at listening) error {
 		}
 		errs := make([]error, len(doors))
 		var open sync.WaitGroup
-		open.Go(func() {
-			defer shut()
-			select {
-			case <-signalled.Done():
-				p.drain(a, at.drain)
-			case <-ctx.Done():
-			}
-		})
 		for i, d := range doors {
 			open.Go(func() {
 				defer shut()
@@ -131,19 +121,6 @@ func (p *program) serve(ctx context.Context, at listening) error {
 		open.Wait()
 		return errors.Join(append(errs, err)...)
 	})
-}
-
-// drain ends the calls that run, or hands them over, in so long at most.
-func (p *program) drain(a *app.Worker, limit time.Duration) {
-	a.Tasks.Refuse()
-	if n := a.Tasks.Load().Running; n > 0 && limit > 0 {
-		fmt.Fprintf(p.Stderr, "worker: %s: waiting for up to %s (a second signal ends it at once)\n", termtext.Plural(n, "running subagent"), errtext.Duration(limit))
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	defer cancel()
-	if n := a.Tasks.Drain(ctx); n > 0 {
-		fmt.Fprintf(p.Stderr, "worker: %s in the background: the next 'worker serve' of this workspace goes on with it, within an hour\n", termtext.Plural(n, "subagent"))
-	}
 }
 
 // openDoors starts the front doors and prints their addresses. With an error it returns the

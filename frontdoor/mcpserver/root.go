@@ -60,7 +60,7 @@ func (r *rootSession) end() error {
 	if r.latest == nil || r.latest.Record().Status.Ended() {
 		return nil
 	}
-	if err := r.latest.End(record.Completed, nil); err != nil {
+	if err := r.latest.End(record.Completed, nil); err != nil && !r.latest.HandedOver() {
 		return fmt.Errorf("ending the host's session: %w", err)
 	}
 	return nil

@@ -22,10 +22,21 @@ type Stdio = transport.Stdio
 
 // Serve serves one connection until the host ends it or ctx ends; neither is
 // an error. Then it cancels the calls that still run, sends their results if
-// the host still reads, and returns when the connection's sessions have ended.
+// the host still reads, and returns when the connection's sessions have ended. A worker that
+// drains ends ctx after that: the end of the connection cancels nothing until then, since
+// what runs may still be handed over.
 func (s *Server) Serve(ctx context.Context, t mcp.Transport) error {
 	c := s.open(ctx, caller.OwnerIdentity, false)
-	host, err := c.mcp.Connect(ctx, &transport.Draining{Transport: t, Ctx: ctx, CancelCalls: c.cancel, GivenUp: &c.givenUp, Logger: s.opts.Logger}, nil)
+	handOver := func() {
+		if s.opts.Tasks.Draining() {
+			<-ctx.Done()
+		}
+	}
+	cancel := func() {
+		handOver()
+		c.cancel()
+	}
+	host, err := c.mcp.Connect(ctx, &transport.Draining{Transport: t, Ctx: ctx, CancelCalls: cancel, GivenUp: &c.givenUp, Logger: s.opts.Logger}, nil)
 	if err != nil {
 		return errors.Join(err, c.Close())
 	}
@@ -34,6 +45,7 @@ func (s *Server) Serve(ctx context.Context, t mcp.Transport) error {
 		s.opts.Logger.Warn("the host does not read any more", "err", err)
 		err = nil
 	}
+	handOver()
 	return errors.Join(err, c.Close())
 }
 
