@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentworker/worker/agentdefs/internal/definition"
 	"github.com/agentworker/worker/agentdefs/internal/diag"
+	"github.com/agentworker/worker/agentdefs/internal/dialect"
 )
 
 // readPage returns a page of docs, by default the reference of agent files.
@@ -75,6 +76,34 @@ func TestPageExamples(t *testing.T) {
 		res := definition.Parse("reviewer.md", []byte(m[1]), definition.Options{})
 		if res.Def == nil || len(res.Diagnostics) > 0 {
 			t.Errorf("%s\nserved %v, diagnostics %v; want none", m[1], res.Def != nil, res.Diagnostics)
+		}
+	}
+}
+
+// TestPageLayouts compares the page with the table of layouts: places, makers and links.
+func TestPageLayouts(t *testing.T) {
+	page := readPage(t)
+	for _, o := range dialect.All {
+		row := regexp.MustCompile("(?m)^\\| `" + o.Name + "` \\|.*$").FindString(page)
+		if row == "" {
+			t.Errorf("the page has no row for %s", o.Name)
+		}
+		maker := o.Maker
+		if o.Link != "" {
+			maker = "[" + maker + "](" + o.Link + ")"
+		}
+		if maker == "" || !strings.HasSuffix(row, "| "+maker+" |") {
+			t.Errorf("the row of %s does not say whose rule it is: %s", o.Name, maker)
+		}
+		for _, f := range o.Folders {
+			if !strings.Contains(row, f.Shown) {
+				t.Errorf("the row of %s does not have %s", o.Name, f.Shown)
+			}
+		}
+		for _, l := range o.Lists {
+			if !strings.Contains(row, "`"+l.Shown+"`") {
+				t.Errorf("the row of %s does not have %s", o.Name, l.Shown)
+			}
 		}
 	}
 }

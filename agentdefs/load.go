@@ -94,9 +94,15 @@ func (l *loader) load(ctx context.Context, changed func(real string) bool) *Snap
 	}
 	r := &reader{opts: l.opts, disk: d, known: l.files, changed: changed}
 	l.files, l.were = r.read(ctx, l.scan), l.files
+	for _, of := range l.files.records {
+		for _, ref := range of.references {
+			l.scan.Follow(ref.real)
+		}
+	}
 	m := newMerge(l.builtin, l.snapshot)
 	for i, records := range l.files.ordered {
 		of := &l.scan.Listings[i]
+		m.begin(of.Tool)
 		m.diagnostics = append(m.diagnostics, of.Diagnostics...)
 		for _, at := range of.Lost {
 			if !at.Known {
@@ -110,7 +116,7 @@ func (l *loader) load(ctx context.Context, changed func(real string) bool) *Snap
 	}
 	next := m.snapshot(l.scan.Dir)
 	if now := time.Now(); l.unreadAt.IsZero() || now.Sub(l.unreadAt) > unreadEvery {
-		l.unread, l.unreadAt = scan.FindUnread(d, l.root, folders, l.scan.Dir), now
+		l.unread, l.unreadAt = scan.FindUnread(d, l.root, folders, l.scan.Dir, l.countIn(d)), now
 	}
 	next.unread = l.unread
 	if d, ok := scan.UnreadDiagnostic(next.unread); ok {

@@ -16,12 +16,16 @@ type merge struct {
 	byName      map[string]served
 	diagnostics []Diagnostic
 	unserved    []Unserved
-	withheld    map[string]bool // names that a file takes without serving them
-	before      *Snapshot       // the snapshot before, whose copies are used again; nil means this is the first
+	withheld    map[string]bool   // names that a file takes without serving them
+	from        int               // of diagnostics, the first of the file that is merged
+	tool        string            // whose files are merged; empty means nobody else's
+	bound       map[string]string // agents that a list of this tool restricts without describing them, and the list
+	roles       map[string]bool   // files whose agents are those of a list
+	before      *Snapshot         // the snapshot before, whose copies are used again; nil means this is the first
 }
 
 func newMerge(builtin []served, before *Snapshot) *merge {
-	m := &merge{before: before, withheld: map[string]bool{}}
+	m := &merge{before: before, withheld: map[string]bool{}, bound: map[string]string{}, roles: map[string]bool{}}
 	if before == nil {
 		m.byName = map[string]served{}
 	} else { // about as large again
@@ -38,6 +42,7 @@ func newMerge(builtin []served, before *Snapshot) *merge {
 // add merges the files of one folder, in the order of their paths, which
 // replace what is there by the same name.
 func (m *merge) add(records []*record) {
+	records = m.each(records)
 	for _, r := range records {
 		if r != nil && r.force.Name == "" && r.claims != "" {
 			m.displace(r.force.File, r.claims)
@@ -50,6 +55,7 @@ func (m *merge) add(records []*record) {
 		}
 		f := &r.force
 		from := len(m.diagnostics)
+		m.from = from
 		m.diagnostics = append(m.diagnostics, f.Diagnostics...)
 		if f.Name == "" {
 			if f.Has(diag.DescriptionMissing) {
@@ -78,6 +84,8 @@ func (m *merge) seal(shown string) {
 
 // assign gives f its name.
 func (m *merge) assign(f *definition.Parsed) {
+	m.bind(f)
+	f = m.unbound(f)
 	old, replaces := m.byName[f.Name]
 	if f.Def == nil {
 		// Switched off or refused: what the author meant to replace does not
@@ -146,7 +154,7 @@ func (m *merge) report(f *definition.Parsed, code, fix, format string, args ...a
 // is switched off.
 func (m *merge) withhold(f *definition.Parsed, name, code string) {
 	u := Unserved{Name: name, File: f.File, Code: code}
-	for _, d := range slices.Backward(m.diagnostics) {
+	for _, d := range slices.Backward(m.diagnostics[m.from:]) {
 		if d.File != f.File {
 			break
 		}

@@ -66,7 +66,7 @@ func (r *reader) read(ctx context.Context, s *scan.Scan) *files {
 				out.ordered[i][j] = before.lastGood()
 				continue
 			}
-			if before != nil && sources[j].Err == nil && before.sameAs(&sources[j]) && (r.changed == nil || !r.changed(sources[j].Real)) {
+			if before != nil && sources[j].Err == nil && before.sameAs(&sources[j]) && (r.changed == nil || !r.changed(sources[j].Real)) && before.refersToSame(r) {
 				out.ordered[i][j] = before
 				continue
 			}
@@ -78,7 +78,7 @@ func (r *reader) read(ctx context.Context, s *scan.Scan) *files {
 	for range min(runtime.GOMAXPROCS(0), len(jobs)) {
 		wg.Go(func() {
 			for j := range next {
-				*j.to, j.again = r.one(j.source, j.outside, j.before)
+				*j.to, j.again = r.one(s, j.source, j.outside, j.before)
 			}
 		})
 	}
@@ -108,8 +108,8 @@ func (r *reader) read(ctx context.Context, s *scan.Scan) *files {
 
 // one reads the file at s, which may be outside of the workspace; before is what was known of it. The record is nil if
 // there is nothing to say of the file yet, and again says when to look next.
-func (r *reader) one(s *scan.File, outside bool, before *record) (out *record, again time.Time) {
-	out = &record{real: s.Real}
+func (r *reader) one(of *scan.Scan, s *scan.File, outside bool, before *record) (out *record, again time.Time) {
+	out = &record{real: s.Real, list: s.Form != ""}
 	err := s.Err
 	var got disk.Content
 	var at time.Time
@@ -138,16 +138,25 @@ func (r *reader) one(s *scan.File, outside bool, before *record) (out *record, a
 		}
 		out.settled = at.Sub(changed) >= settleTime
 		out.hash = sha256.Sum256(got.Data)
-		if before != nil && before.hash == out.hash {
+		if before != nil && before.hash == out.hash && before.refersToSame(r) {
 			out.latest, out.good, out.force, out.claims = before.latest, before.good, before.force, before.claims
+			out.references, out.agents, out.unknown = before.references, before.agents, before.unknown
 			if before.unreachable {
 				out.decide(before, false)
 			}
 			return out, time.Time{}
 		}
 		opts := r.opts.files()
-		opts.Outside = outside
+		opts.Outside, opts.Plugin = outside, s.Plugin
+		opts.Open = r.opener(of, s, outside, out)
+		if s.Form != "" {
+			return r.several(s, got.Data, opts, out, before)
+		}
 		out.latest = definition.Parse(s.Shown, got.Data, opts)
+	}
+	if out.list {
+		out.keepAgents(before)
+		return out, time.Time{}
 	}
 	if r.known != nil && out.info != nil && looksCut(&out.latest, before) {
 		if age := at.Sub(out.info.ModTime()); age >= 0 && age < writingTime {

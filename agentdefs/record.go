@@ -28,6 +28,11 @@ type record struct {
 	// back unrestricted. Empty means the file has a name, or never had one.
 	claims string
 
+	list       bool        // the file may hold several agents
+	agents     []*record   // of such a file
+	unknown    bool        // which agents such a file has is not known: it may restrict any
+	references []reference // the files that it names, and that were read
+
 	// unreachable says that the file's folder cannot be read: only what the file
 	// last held is known.
 	unreachable bool
@@ -129,6 +134,10 @@ func (r *record) lastGood() *record {
 	}
 	out := *r
 	out.unreachable, out.settled = true, false
+	out.agents = nil
+	for _, agent := range r.agents {
+		out.agents = append(out.agents, agent.lastGood())
+	}
 	if r.force.Def != nil && !r.force.Def.Stale {
 		out.force = stale(&r.force, r.force.Diagnostics, "its folder can be read again", "make its folder readable, or remove it to stop the agent")
 	}

@@ -2,9 +2,7 @@ package agentdefs
 
 import (
 	"fmt"
-	"sort"
 
-	"github.com/tailscale/hujson"
 	"gopkg.in/yaml.v3"
 
 	"github.com/agentworker/worker/agentdefs/internal/access"
@@ -28,7 +26,7 @@ const (
 // does not count. An item that can't be read exactly is denied as a
 // whole, with a diagnostic. home is what "~/" means.
 func SettingsRules(form SettingsForm, file string, data []byte, home string) (*permission.Ruleset, []Diagnostic, error) {
-	root, err := jsonNode(data)
+	root, err := agentfile.JSONC(string(data))
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", file, err)
 	}
@@ -62,54 +60,4 @@ func field(n *yaml.Node, name string) (value *yaml.Node) {
 		}
 	}
 	return value
-}
-
-// jsonNode reads a JSON document that may have comments, with the places of its values.
-func jsonNode(data []byte) (*yaml.Node, error) {
-	if len(data) >= 3 && string(data[:3]) == "\uFEFF" {
-		data = data[3:]
-	}
-	v, err := hujson.Parse(data)
-	if err != nil {
-		return nil, err
-	}
-	lines := []int{0}
-	for i, c := range data {
-		if c == '\n' {
-			lines = append(lines, i+1)
-		}
-	}
-	return (&jsonReader{lines}).node(&v), nil
-}
-
-type jsonReader struct{ lines []int } // where they begin
-
-func (r *jsonReader) node(v *hujson.Value) *yaml.Node {
-	line := sort.SearchInts(r.lines, v.StartOffset+1)
-	n := &yaml.Node{Line: line, Column: v.StartOffset - r.lines[line-1] + 1}
-	switch v := v.Value.(type) {
-	case *hujson.Object:
-		n.Kind, n.Tag = yaml.MappingNode, "!!map"
-		for i := range v.Members {
-			n.Content = append(n.Content, r.node(&v.Members[i].Name), r.node(&v.Members[i].Value))
-		}
-	case *hujson.Array:
-		n.Kind, n.Tag = yaml.SequenceNode, "!!seq"
-		for i := range v.Elements {
-			n.Content = append(n.Content, r.node(&v.Elements[i]))
-		}
-	case hujson.Literal:
-		n.Kind, n.Tag, n.Value = yaml.ScalarNode, "!!str", string(v)
-		switch v.Kind() {
-		case '"':
-			n.Value = v.String()
-		case 't', 'f':
-			n.Tag = "!!bool"
-		case 'n':
-			n.Tag = "!!null"
-		default:
-			n.Tag = "!!float"
-		}
-	}
-	return n
 }

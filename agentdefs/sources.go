@@ -26,7 +26,8 @@ func Sources() []string {
 }
 
 // Folders returns the folders of a workspace in which agent files may be, of
-// whichever tool, relative to its root. Which of them are read, [Options] say.
+// whichever tool, and the files that may hold several agents, relative to its root. Which of them are
+// read, [Options] say.
 func Folders() []string {
 	var out []string
 	add := func(folders []dialect.Folder) {
@@ -40,6 +41,9 @@ func Folders() []string {
 	for _, o := range dialect.All {
 		if !o.Home && !o.Nested {
 			add(o.Folders)
+		}
+		for _, l := range o.Lists {
+			out = append(out, l.Shown)
 		}
 	}
 	return out

@@ -28,8 +28,10 @@ func (p *Reader) Entries(h Header) []Entry {
 	var out []Entry
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		key, value := root.Content[i], root.Content[i+1]
-		shift(key, h.Line-1, h.indent)
-		shift(value, h.Line-1, h.indent)
+		if h.Root == nil {
+			shift(key, h.Line-1, h.indent)
+			shift(value, h.Line-1, h.indent)
+		}
 		e := Entry{Key: key.Value, Line: key.Line, Column: key.Column, Node: value}
 		if key.Kind != yaml.ScalarNode || key.Style&yaml.TaggedStyle != 0 {
 			p.Refuse(diag.PermissionInvalid, e.Line, e.Column, "write it as name: value", "a field's name is no plain word, so what it says cannot be read")

@@ -1,9 +1,6 @@
 package agentfile
 
 import (
-	"encoding/json"
-	"errors"
-	"io"
 	"path"
 	"regexp"
 	"strings"
@@ -22,30 +19,51 @@ func (p *Reader) Header(data []byte) (Header, bool) {
 		p.Refuse(diag.MergeConflict, line, 0, "finish the merge", "the markers of a merge conflict begin here")
 		return Header{}, false
 	}
-	var read func(string) (*yaml.Node, error)
+	var read Syntax
 	switch path.Ext(p.File) {
 	case ".json":
-		read = fromJSON
+		read = JSON
 	case ".toml":
-		read = fromTOML
+		read = TOML
 	}
 	if read == nil || path.Ext(p.File) != p.Dialect.Format {
 		return p.split(text)
 	}
-	if len(text) > maxHeader {
-		p.Refuse(diag.FileUnreadable, 1, 0, "shorten it", "the file is longer than %d KiB", maxHeader>>10)
-		return Header{}, false
+	root := p.document(text, maxHeader, read)
+	return Header{Line: 1, Below: 1, Root: root}, root != nil
+}
+
+// Syntax reads a text as the mapping that it is, whose nodes have their places.
+type Syntax func(text string) (*yaml.Node, error)
+
+// maxDocument bounds the bytes of a file that holds several agents.
+const maxDocument = 1 << 20
+
+// Document reads a file of several agents, which is not Markdown. nil: it is refused. text is its
+// decoded content.
+func (p *Reader) Document(data []byte, read Syntax) (root *yaml.Node, text string) {
+	text = p.decode(data)
+	return p.document(text, maxDocument, read), text
+}
+
+func (p *Reader) document(text string, most int, read Syntax) *yaml.Node {
+	if len(text) > most {
+		p.Refuse(diag.FileUnreadable, 1, 0, "shorten it", "the file is longer than %d KiB", most>>10)
+		return nil
 	}
 	root, err := read(text)
 	if err != nil {
 		p.Refuse(diag.PermissionInvalid, 1, 0, "correct it", "the file cannot be read (%v), so nothing of it is served", err)
-		return Header{}, false
+		return nil
 	}
-	return Header{Line: 1, Below: 1, Root: root}, true
+	return root
 }
 
-// fromTOML reads a TOML file as the mapping that it is.
-func fromTOML(text string) (*yaml.Node, error) {
+// YAML is the syntax of a YAML document, without aliases.
+func YAML(text string) (*yaml.Node, error) { return decodeYAML(text) }
+
+// TOML is the syntax of a TOML file.
+func TOML(text string) (*yaml.Node, error) {
 	var values map[string]any
 	meta, err := toml.Decode(text, &values)
 	if err != nil {
@@ -80,65 +98,4 @@ func at(n *yaml.Node, line int) {
 	for _, c := range n.Content {
 		at(c, line)
 	}
-}
-
-var errNoObject = errors.New("it is not a JSON object")
-
-// fromJSON reads a JSON object as the mapping that it is, in the order of the
-// file and with names that are there twice.
-func fromJSON(text string) (*yaml.Node, error) {
-	if !json.Valid([]byte(text)) { // said in the library's words
-		var v any
-		return nil, json.Unmarshal([]byte(text), &v)
-	}
-	d := json.NewDecoder(strings.NewReader(text))
-	d.UseNumber()
-	from, line := 0, 1
-	var value func() (*yaml.Node, error)
-	value = func() (*yaml.Node, error) {
-		token, err := d.Token()
-		if err != nil {
-			return nil, err
-		}
-		end := int(d.InputOffset())
-		line += strings.Count(text[from:end], "\n")
-		from = end
-		n := &yaml.Node{Kind: yaml.ScalarNode, Line: line, Column: max(1, end-strings.LastIndexByte(text[:end], '\n')-1)}
-		switch t := token.(type) {
-		case json.Delim:
-			n.Kind, n.Tag = yaml.MappingNode, "!!map"
-			if t == '[' {
-				n.Kind, n.Tag = yaml.SequenceNode, "!!seq"
-			}
-			for d.More() {
-				c, err := value()
-				if err != nil {
-					return nil, err
-				}
-				n.Content = append(n.Content, c)
-			}
-			_, err := d.Token()
-			return n, err
-		case string:
-			n.Tag, n.Value, n.Style = "!!str", t, yaml.DoubleQuotedStyle
-		case json.Number:
-			n.Tag, n.Value = "!!float", t.String()
-		case bool:
-			n.Tag, n.Value = "!!bool", "false"
-			if t {
-				n.Value = "true"
-			}
-		default:
-			n.Tag, n.Value = "!!null", "null"
-		}
-		return n, nil
-	}
-	root, err := value()
-	switch {
-	case err != nil && !errors.Is(err, io.EOF):
-		return nil, err
-	case root == nil || root.Kind != yaml.MappingNode:
-		return nil, errNoObject
-	}
-	return root, nil
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/agentworker/worker/agentdefs/internal/agentfile"
 	"github.com/agentworker/worker/agentdefs/internal/diag"
-	"github.com/agentworker/worker/agentdefs/internal/dialect"
 	"github.com/agentworker/worker/agentdefs/internal/spelling"
 )
 
@@ -23,15 +22,13 @@ const longDescription = 1024
 // author sees all errors at once.
 func (p *parser) definition(h agentfile.Header, res *Parsed) {
 	d := &Definition{
-		Name: dialect.AgentName(p.File), Prompt: h.Body, Mode: Subagent, MaxSteps: p.maxSteps, Timeout: p.Dialect.Timeout,
+		Name: p.ownName(), Prompt: h.Body, Mode: Subagent, MaxSteps: p.maxSteps, Timeout: p.Dialect.Timeout,
 		File: p.File, Line: h.Line,
 	}
 	if p.Dialect.Mode != "" {
 		d.Mode = Mode(p.Dialect.Mode)
 	}
-	entries := p.Entries(h)
-	p.Preapprove(entries)
-	entries = p.Unique(entries)
+	entries := p.entries(h)
 	if h.Root != nil {
 		d.Prompt = p.promptField(entries)
 	}
@@ -63,7 +60,9 @@ func (p *parser) definition(h agentfile.Header, res *Parsed) {
 	if p.noModelCall {
 		d.Mode = Primary
 	}
+	p.tellResources(d)
 	p.checkName(d.Name)
+	d.Name, d.Plugin = p.qualified(d.Name), p.plugin
 	res.Name, res.Line, res.Column, res.Disabled = d.Name, p.name.Line, max(p.name.Column, 1), p.disabled
 	if p.disabled {
 		if !p.Refused {
@@ -77,7 +76,7 @@ func (p *parser) definition(h agentfile.Header, res *Parsed) {
 		if !p.Refused && !restricts { // as good as absent; any other still holds its name
 			res.Name = ""
 		}
-		p.refuseUndescribed(p.description)
+		p.refuseUndescribed(p.description, restricts)
 		return
 	}
 	p.checkFences(h)
@@ -96,22 +95,38 @@ func (p *parser) definition(h agentfile.Header, res *Parsed) {
 	}
 }
 
+// entries returns the fields of a header. Missing ones come from the list that names the file.
+func (p *parser) entries(h agentfile.Header) []agentfile.Entry {
+	entries := p.Entries(h)
+	p.Preapprove(entries)
+	entries = p.Unique(entries)
+	for _, e := range p.also {
+		if !slices.ContainsFunc(entries, func(have agentfile.Entry) bool { return have.Field == e.Field }) {
+			entries = append(entries, e)
+		}
+	}
+	return entries
+}
+
 // promptField returns the prompt of a file that has no text beside its fields.
 func (p *parser) promptField(entries []agentfile.Entry) string {
 	for _, e := range entries {
 		if e.Field.ID == promptID && e.Node != nil && e.Node.Kind == yaml.ScalarNode && !agentfile.IsNull(e.Node) {
-			if strings.HasPrefix(e.Node.Value, "file://") {
-				p.Report(diag.FieldType, e.Line, e.Column, "write the prompt itself", "%s names a file, which is not read", e.Key)
-				return ""
-			}
-			return strings.TrimSpace(e.Node.Value)
+			return p.promptText(e, strings.TrimSpace(e.Node.Value))
 		}
 	}
 	return ""
 }
 
-func (p *parser) refuseUndescribed(e agentfile.Entry) {
+func (p *parser) refuseUndescribed(e agentfile.Entry, restricts bool) {
 	what := "the frontmatter has no description"
+	if p.key != "" {
+		what = p.key + " has no description"
+		if !restricts {
+			p.Report(diag.FieldUnsupported, e.Line, e.Column, "add a description if it is an agent", "%s: it changes an agent that is elsewhere, which has no effect here", what)
+			return
+		}
+	}
 	if e.Key != "" {
 		what = "the description is empty"
 	}
@@ -152,6 +167,7 @@ type Parsed struct {
 	// definition may quietly replace the one that its author restricted. It is
 	// empty if the file has no agent.
 	Name         string
+	Key          string      // the place of the agent in a file of several, "agent.reviewer"; else empty
 	Line, Column int         // of the name, or of the frontmatter
 	Def          *Definition // nil means the file serves no agent
 	Disabled     bool        // the file switches its name off

@@ -103,6 +103,10 @@ type Definition struct {
 	// Fields holds what the file says beyond the above, in file order.
 	Fields []OtherField
 
+	// Plugin is the plugin that has the file, whose name stands before the agent's and a colon;
+	// empty means none.
+	Plugin string
+
 	File    string // as shown to people, slash-separated; empty means built in
 	Line    int    // where the frontmatter begins, 1-based; 0 means built in
 	BuiltIn bool

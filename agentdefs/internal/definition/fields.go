@@ -207,8 +207,8 @@ var fields = []*field{
 	{agentfile.Field{ID: promptID, Spellings: []string{"prompt", "instructions", "developer_instructions"}, Textual: true},
 		"The prompt, where there is no text below the frontmatter.", text, nil,
 		func(p *parser, d *Definition, e agentfile.Entry) {
-			if s, ok := p.Text(e); ok && s != "" && d.Prompt == "" && !strings.HasPrefix(s, "file://") {
-				d.Prompt = s
+			if s, ok := p.Text(e); ok && s != "" && d.Prompt == "" && !p.Refused {
+				d.Prompt = p.promptText(e, s)
 				p.Report(diag.BodyFromField, e.Line, e.Column, "write it below the frontmatter", "%s is taken as the agent's prompt", e.Key)
 			}
 		}},
@@ -265,6 +265,9 @@ var fields = []*field{
 	{Field: agentfile.Field{ID: "hooks", Spellings: []string{"hooks"}},
 		about: "Hooks around what the agent does, as Claude Code has them. docs/guide/hooks.md", value: mappingSchema,
 		set: func(p *parser, d *Definition, e agentfile.Entry) { p.hooks(d, e) }},
+	{Field: agentfile.Field{ID: "resources", Spellings: []string{"resources"}},
+		about: "Kiro's files that the agent is to read before it begins: file:// and a path or a pattern.", value: textOrList,
+		set: func(p *parser, d *Definition, e agentfile.Entry) { p.takeResources(d, e) }},
 	// Kiro's allowedTools, beside its tools.
 	{Field: agentfile.Field{ID: access.PreapprovedID, Restricts: true},
 		set: func(p *parser, _ *Definition, e agentfile.Entry) { p.access.Preapproved = &e }},

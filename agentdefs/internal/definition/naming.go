@@ -13,7 +13,6 @@ import (
 	"github.com/agentworker/worker/agentdefs/internal/access"
 	"github.com/agentworker/worker/agentdefs/internal/agentfile"
 	"github.com/agentworker/worker/agentdefs/internal/diag"
-	"github.com/agentworker/worker/agentdefs/internal/dialect"
 	"github.com/agentworker/worker/agentdefs/internal/spelling"
 )
 
@@ -47,7 +46,7 @@ func unseen(r rune) bool {
 // checkName checks the name of the agent.
 func (p *parser) checkName(name string) {
 	e := p.name
-	own := dialect.AgentName(p.File)
+	own := p.ownName()
 	if fault, fix := NameFault(name); fault != "" {
 		p.Refuse(diag.NameInvalid, e.Line, e.Column, fix, "the name %q %s", spelling.Short(name), fault)
 	} else if !slug.MatchString(name) {

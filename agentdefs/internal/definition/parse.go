@@ -12,8 +12,11 @@ import (
 
 func newParser(file string, opts Options) *parser {
 	of, _ := dialect.Of(file)
+	if opts.Dialect != nil {
+		of = *opts.Dialect
+	}
 	r := &agentfile.Reader{Reporter: &diag.Reporter{File: file}, Dialect: of, Fields: vocabulary}
-	return &parser{Reader: &access.Reader{Reader: r, Home: opts.Home, Nesting: opts.Nesting}, knownModel: opts.KnownModel, knownSkill: opts.KnownSkill, outside: opts.Outside, maxSteps: cmp.Or(opts.MaxSteps, of.Steps, DefaultMaxSteps)}
+	return &parser{Reader: &access.Reader{Reader: r, Home: opts.Home, Nesting: opts.Nesting}, knownModel: opts.KnownModel, knownSkill: opts.KnownSkill, outside: opts.Outside, called: opts.called, plugin: opts.Plugin, also: opts.also, open: opts.Open, maxSteps: cmp.Or(opts.MaxSteps, of.Steps, DefaultMaxSteps)}
 }
 
 // Parse reads one agent file. It is pure: no input panics, blocks or takes
@@ -24,13 +27,18 @@ func Parse(file string, data []byte, opts Options) Parsed {
 	if head, ok := p.Header(data); ok {
 		p.definition(head, &res)
 	} else if p.Refused {
-		res.Name = dialect.AgentName(file)
+		res.Name = p.qualified(p.ownName())
 	} else {
 		res.Bare, res.Empty = true, len(bytes.Trim(data, "\x00 \t\r\n")) == 0
 		if res.Empty && !dialect.IsDocumentation(file) {
-			res.Name = dialect.AgentName(file) // the rest may never have been written
+			res.Name = p.qualified(p.ownName()) // the rest may never have been written
 		}
 	}
+	return p.result(res, opts)
+}
+
+// result completes what a file amounts to.
+func (p *parser) result(res Parsed, opts Options) Parsed {
 	if p.Refused {
 		res.Def = nil
 	}
@@ -39,4 +47,15 @@ func Parse(file string, data []byte, opts Options) Parsed {
 	}
 	res.Diagnostics = p.Found
 	return res
+}
+
+// ownName is what the agent is called where its fields don't say.
+func (p *parser) ownName() string { return cmp.Or(p.called, dialect.AgentName(p.File)) }
+
+// qualified is the name of an agent with its plugin's before it.
+func (p *parser) qualified(name string) string {
+	if p.plugin == "" {
+		return name
+	}
+	return p.plugin + ":" + name
 }

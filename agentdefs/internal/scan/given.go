@@ -32,7 +32,7 @@ func Given(d *disk.Disk, paths []string) (s *Scan, files int, found []diag.Diagn
 		if err != nil {
 			return nil, 0, nil, fmt.Errorf("checking %s: %w", given, err)
 		}
-		l := Listing{Files: []File{{Shown: shown, Real: real, Info: info}}}
+		l := Listing{Files: []File{{Shown: shown, Real: real, Info: info, Form: dialect.ListForm(shown)}}}
 		if info.IsDir() {
 			l = Listing{}
 			s.list(&l, dialect.Folder{Shown: shown, Nested: true}, real, info)
@@ -91,8 +91,22 @@ func (s *Scan) hidden(l *Listing, shown, real string, info fs.FileInfo) {
 				s.list(l, f, found, info)
 			}
 		}
+		for _, list := range agentLists {
+			at := path.Join(dir, list.Shown)
+			if found, info, err := s.follow(real, info, at); err == nil && info.Mode().IsRegular() {
+				l.Files = append(l.Files, File{Shown: path.Join(shown, at), Real: found, Info: info, Form: list.Form})
+			}
+		}
 	})
 }
+
+// agentLists are all files of several agents that a workspace may have.
+var agentLists = func() (all []dialect.List) {
+	for _, o := range dialect.All {
+		all = append(all, o.Lists...)
+	}
+	return all
+}()
 
 // agentFolders are all folders of agent files that a workspace may have.
 var agentFolders = func() []dialect.Folder {

@@ -59,7 +59,7 @@ func (w *walk) folder(dir, shown string, info fs.FileInfo, depth int) {
 	}
 	w.seen[dir] = true
 	here := w.visit(dir, info)
-	here.listed, here.nested = true, here.nested || w.f.Nested || w.reports
+	here.listed, here.nested = true, here.nested || w.f.Nested || w.reports || len(w.f.Each) > 0
 	entries, err := w.disk.ReadDir(dir)
 	if err != nil && !disk.NotThere(err) { // gone since it was found
 		w.lose(w.l, shown, shown, err)
@@ -73,6 +73,9 @@ func (w *walk) folder(dir, shown string, info fs.FileInfo, depth int) {
 		name := e.Name()
 		at := File{Shown: path.Join(shown, name)}
 		isFile := dialect.IsAgentFile(at.Shown)
+		if !isFile && len(w.f.Each) > 0 && !strings.HasPrefix(name, ".") && (e.IsDir() || e.Type()&fs.ModeSymlink != 0) && w.ofOne(dir, info, at.Shown, name) {
+			continue
+		}
 		if !isFile && w.reports && e.IsDir() && !strings.HasPrefix(name, ".") {
 			w.unread(filepath.Join(dir, name), at.Shown)
 		}
@@ -95,9 +98,28 @@ func (w *walk) folder(dir, shown string, info fs.FileInfo, depth int) {
 	}
 }
 
+// ofOne adds the file of a subfolder that is the folder of one agent. It returns false where it is
+// none.
+func (w *walk) ofOne(dir string, info fs.FileInfo, shown, name string) bool {
+	for _, file := range w.f.Each {
+		at := File{Shown: path.Join(shown, file)}
+		at.Real, at.Info, at.Err = w.follow(dir, info, name+"/"+file)
+		if at.Err != nil && disk.NotThere(at.Err) {
+			continue
+		}
+		if len(w.l.Files) == maxFiles {
+			w.stop(at.Shown)
+			return true
+		}
+		w.l.Files = append(w.l.Files, at)
+		return true
+	}
+	return false
+}
+
 // unread reports a subfolder that is not read, if it holds agent files.
 func (w *walk) unread(dir, shown string) {
-	if n := countAgentFiles(w.disk, dir, shown, true, w.enter); n > 0 {
+	if n := countAgentFiles(w.disk, dir, shown, dialect.Folder{Nested: true}, w.enter); n > 0 {
 		w.l.Diagnostics = append(w.l.Diagnostics, diag.OfFile(shown, diag.SubfolderUnread, "move its files up to "+w.f.Shown,
 			fmt.Sprintf("subfolders of %s are not read; agent files in this one: %d", w.f.Shown, n)))
 	}

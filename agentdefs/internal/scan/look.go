@@ -32,7 +32,16 @@ func Look(d *disk.Disk, root string, opts Options, enter EnterFunc, before *Scan
 	}
 	s.from = dialect.From(opts.From)
 	for _, o := range s.from {
-		s.dialect(root, o, opts.ToolsHome)
+		from := len(s.Listings)
+		if len(o.Lists) > 0 {
+			s.lists(root, o)
+		}
+		if len(o.Folders) > 0 || o.Nested {
+			s.dialect(root, o, opts.ToolsHome)
+		}
+		for i := range s.Listings[from:] {
+			s.Listings[from+i].Tool = o.Name
+		}
 	}
 	s.workspace(root, opts.WithoutWorkspace)
 	for _, dir := range opts.Dirs {
@@ -171,6 +180,33 @@ func (s *Scan) dialect(root string, o dialect.Dialect, home string) {
 			s.lose(&l, f.Shown, f.Shown, err)
 		}
 	}
+}
+
+// lists finds the files of o that hold several agents.
+func (s *Scan) lists(root string, o dialect.Dialect) {
+	var l Listing
+	defer func() { s.Listings = append(s.Listings, l) }()
+	real, info, err := s.resolveAbove(root)
+	if err != nil || !info.IsDir() {
+		if err != nil && !disk.NotThere(err) {
+			s.lose(&l, ".", "", err)
+		}
+		return
+	}
+	l.read("")
+	for _, list := range o.Lists {
+		at, file, err := s.follow(real, info, list.Shown)
+		switch {
+		case err == nil:
+			l.read(list.Shown)
+			l.Files = append(l.Files, File{Shown: list.Shown, Real: at, Info: file, Form: list.Form})
+		case disk.NotThere(err):
+			l.read(list.Shown)
+		default:
+			s.lose(&l, list.Shown, list.Shown, err)
+		}
+	}
+	l.sort()
 }
 
 // also reports whether the workspace's folder is read as that of a dialect.

@@ -75,7 +75,7 @@ func walkPackages(d *disk.Disk, root string, depth int, ownRepositories bool, lo
 
 // countAgentFiles counts the agent files in a folder. It leaves out likely
 // documentation. enter is called for each folder before it is read; it may be nil.
-func countAgentFiles(d *disk.Disk, dir, shown string, nested bool, enter func(dir string)) (n int) {
+func countAgentFiles(d *disk.Disk, dir, shown string, f dialect.Folder, enter func(dir string)) (n int) {
 	const most, deepest = 1000, 4
 	var walk func(dir, shown string, depth int)
 	walk = func(dir, shown string, depth int) {
@@ -91,8 +91,10 @@ func countAgentFiles(d *disk.Disk, dir, shown string, nested bool, enter func(di
 			switch {
 			case n == most:
 				return
-			case e.IsDir() && nested && depth < deepest && !strings.HasPrefix(e.Name(), "."):
+			case e.IsDir() && f.Nested && depth < deepest && !strings.HasPrefix(e.Name(), "."):
 				walk(filepath.Join(dir, e.Name()), at, depth+1)
+			case e.IsDir() && slices.ContainsFunc(f.Each, func(name string) bool { return d.Exists(filepath.Join(dir, e.Name(), name)) }):
+				n++
 			case !e.IsDir() && dialect.IsAgentFile(at) && !dialect.IsDocumentation(at):
 				n++
 			}

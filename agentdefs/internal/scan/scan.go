@@ -26,6 +26,9 @@ type File struct {
 	Info     fs.FileInfo // of Real
 	Err      error       // why it cannot be looked at; then Real and Info are empty
 	LastGood bool        // its folder cannot be read, so what was known of it stays
+
+	Form   dialect.Form // how its agents are found in it; empty means that it holds one
+	Plugin string       // the plugin that has it; empty means none
 }
 
 // Listing is the files of one folder, in the order of their paths.
@@ -33,6 +36,7 @@ type Listing struct {
 	Files       []File
 	Diagnostics []diag.Diagnostic // of folders
 	Lost        []Lost            // what could not be read
+	Tool        string            // the dialect that has the folder asked for; empty means none
 	Outside     bool              // the folder is the user's: neither it nor a link to it is in the workspace
 
 	dir     string          // where a folder of the user really is
@@ -73,6 +77,20 @@ func (s *Scan) SetDisk(d *disk.Disk) { s.disk = d }
 
 // Visited reports whether s looked into dir, a real path.
 func (s *Scan) Visited(dir string) bool { return s.dirs[dir] != nil }
+
+// Below returns a real path relative to the workspace, slash-separated. false: it is outside.
+// Without a known workspace, the folder above that of file's tool counts as one.
+func (s *Scan) Below(real string, file *File) (rel string, ok bool) {
+	root := s.root
+	if root == "" {
+		root = filepath.FromSlash(dialect.Top(filepath.ToSlash(file.Real)))
+	}
+	rel, err := filepath.Rel(root, real)
+	return filepath.ToSlash(rel), err == nil && filepath.IsLocal(rel)
+}
+
+// Follow notes that a change at a path matters.
+func (s *Scan) Follow(path string) { _, _, _ = s.resolve(path) }
 
 // ShownDir returns a real path as shown: relative to the workspace if it is in it.
 func (s *Scan) ShownDir(dir string) string {

@@ -13,14 +13,14 @@ import (
 
 // Unread is a folder of agent files that is there and not read.
 type Unread struct {
-	Folder string `json:"folder"` // as shown to people
-	Files  int    `json:"files"`  // how many agent files it holds, 1,000 at most
+	Folder string `json:"folder"` // as shown to people; a file of several agents, too
+	Files  int    `json:"files"`  // how many agent files, or agents, it holds, 1,000 at most
 	From   string `json:"from"`   // the name in [Options.From] that would read it
 }
 
 // FindUnread finds the folders that opts does not ask for. dir is the
-// workspace's folder that is served.
-func FindUnread(d *disk.Disk, root string, opts Options, dir string) []Unread {
+// workspace's folder that is served; count returns how many agents a file of several has.
+func FindUnread(d *disk.Disk, root string, opts Options, dir string, count func(path string, list dialect.List) int) []Unread {
 	asked := dialect.From(opts.From)
 	var out []Unread
 	for _, o := range dialect.All {
@@ -36,6 +36,11 @@ func FindUnread(d *disk.Disk, root string, opts Options, dir string) []Unread {
 		case o.Nested:
 			folders = packageFolders(d, root, nil)
 		}
+		for _, l := range o.Lists {
+			if n := count(filepath.Join(root, filepath.FromSlash(l.Shown)), l); n > 0 {
+				out = append(out, Unread{l.Shown, n, o.Name})
+			}
+		}
 		for _, f := range folders {
 			at := filepath.Join(base, filepath.FromSlash(f.Shown))
 			shown := f.Shown
@@ -45,7 +50,7 @@ func FindUnread(d *disk.Disk, root string, opts Options, dir string) []Unread {
 			if d.SameFolder(at, filepath.Join(root, filepath.FromSlash(dir))) {
 				continue
 			}
-			if n := countAgentFiles(d, at, shown, f.Nested, nil); n > 0 {
+			if n := countAgentFiles(d, at, shown, f, nil); n > 0 {
 				out = append(out, Unread{shown, n, o.Name})
 			}
 		}
