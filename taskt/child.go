@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/internal/errtext"
-	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt/slots"
@@ -28,10 +27,7 @@ type child struct {
 	from    *resumption // nil means it begins anew
 	wait    *wait       // of its caller
 
-	dir        *workdir.Dir      // the worktree that was made for it; nil means none
-	folderID   string            // its id among the dirs, if it is held to a folder
-	lock       *workdir.Lock     // of the folders that it may write in; nil means all
-	restricted []permission.Rule // what holds for it besides its agent's rules
+	place *workdir.Place // nil before it is opened
 
 	unfinished []func(ctx context.Context) // end the calls of it that wait for claimed children
 
@@ -51,7 +47,7 @@ func (c *child) check() error {
 		return errors.New("cleanup is for hosts and programs: an agent's call can't have what was done deleted")
 	case c.req.Err != nil:
 		return c.req.Err
-	case c.req.detached() && !def.Worktree && s.dirs.Of(c.parent.Path()).Ends():
+	case c.req.detached() && !def.Worktree && s.places.Of(c.parent.Path()).Ends():
 		return fmt.Errorf("the agent %q is detached, and can't work in the worktree of its caller, which ends before", def.Name)
 	case len(c.parent.Path()) > s.limits.Depth:
 		return fmt.Errorf("agents may nest %d deep, and this one already does", s.limits.Depth)
@@ -59,28 +55,10 @@ func (c *child) check() error {
 	return nil
 }
 
-// spec returns the child to open.
-func (c *child) spec(ctx context.Context) (session.ChildSpec, error) {
+// spec returns the child to open: the definition of its agent in the place that it is given, with
+// what its call says.
+func (c *child) spec(ctx context.Context) (child session.ChildSpec, err error) {
 	s, in, def := c.service, &c.req.in, c.req.Def
-	child := session.ChildSpec{Prompt: in.Prompt, Attachments: in.Attachments}
-	if host := c.wait.host; host != nil {
-		child.Bound, child.Stays = true, host.stays
-	}
-	if def.Timeout == 0 && in.TimeoutSeconds == 0 {
-		child.BackgroundTime = max(0, s.limits.BackgroundTime-s.limits.ChildTime)
-	}
-	var err error
-	spec := &child.Spec
-	if *spec, err = s.plans.spec(def, len(c.parent.Path())); err != nil {
-		return child, err
-	}
-	spec.Parent = c.parent
-	spec.Background, spec.Detached = c.req.background(), c.req.detached()
-	c.req.apply(def, spec.Background, s.limits, spec)
-	spec.Router = s.router
-	if c.from != nil {
-		c.from.begin(spec)
-	}
 	limits, err := in.Limits()
 	if err != nil {
 		return child, err
@@ -89,153 +67,82 @@ func (c *child) spec(ctx context.Context) (session.ChildSpec, error) {
 	if err != nil {
 		return child, err
 	}
-	spec.Budget = s.budgets.meter(def, c.parent, limits, carried)
-	for _, step := range []func(context.Context, *session.ChildSpec) error{c.settle, c.narrow, c.equip, c.reside, c.fork} {
-		if err := step(ctx, &child); err != nil {
-			return child, err
-		}
+	id := c.newID()
+	if c.place, err = s.places.Settle(ctx, c.wish(id)); err != nil {
+		return child, err
 	}
-	spec.Warnings = append(slices.Clip(spec.Warnings), s.plans.lacking(ctx, def, spec.ToolSet, c.at())...)
-	if !in.Plain() {
-		spec.Terms = newTerms(spec.Rules, in)
+	child.Spec, err = s.plans.session(def, len(c.parent.Path()), c.place.Dir, func(spec *session.Spec) error {
+		spec.ID, spec.Parent = id, c.parent
+		return c.apply(spec)
+	})
+	if err != nil {
+		return child, err
 	}
-	spec.Nested = !def.Inspectable
-	spec.Cleanup = c.req.cleanup() && (c.from == nil || c.from.claimed != nil)
-	spec.Description = in.Description
+	child.Warnings = append(slices.Clip(child.Warnings), s.plans.lacking(ctx, def, child.ToolSet, c.place.Dir)...)
+	child.Budget = s.budgets.meter(def, c.parent, limits, carried)
+	if child.Prompt, child.Fork, err = c.prompt(child.System); err != nil {
+		return child, err
+	}
+	child.Attachments = in.Attachments
+	if host := c.wait.host; host != nil {
+		child.Bound, child.Stays = true, host.stays
+	}
+	if def.Timeout == 0 && in.TimeoutSeconds == 0 {
+		child.BackgroundTime = max(0, s.limits.BackgroundTime-s.limits.ChildTime)
+	}
 	return child, nil
 }
 
-// settle sets where the child works: where its parent does, or in a worktree of its own, and in
-// the folder that the call names.
-func (c *child) settle(ctx context.Context, spec *session.ChildSpec) error {
-	s, def := c.service, c.req.Def
-	at := s.dirs.Of(c.parent.Path())
-	if def.Worktree || c.from != nil && c.from.isolated {
-		if s.isolate == nil {
-			return fmt.Errorf("the agent %q works in a git worktree (isolation: worktree), and none is made here", def.Name)
-		}
-		from := s.plans.root
-		if at != nil {
-			from = at.Paths.Root
-		}
-		if c.from != nil {
-			from = cmp.Or(c.from.worktree, from)
-		}
-		spec.ID = cmp.Or(spec.ID, record.NewID("ses"))
-		made, err := s.isolate(ctx, from, spec.ID)
-		if err != nil {
-			return fmt.Errorf("the agent %q works in a git worktree (isolation: worktree): %w", def.Name, err)
-		}
-		if at != nil {
-			made.Own = at.Own
-		}
-		at, c.dir = made, made
-		spec.Paths = &at.Paths
-		spec.Worktree = &record.Worktree{Path: at.Worktree.Path, Branch: at.Worktree.Branch}
-		s.dirs.Add(spec.ID, at)
+// newID is the id of the session to open.
+func (c *child) newID() string {
+	switch {
+	case c.from == nil:
+		return record.NewID("ses")
+	case c.from.claimed == nil:
+		return record.ResumedID(c.from.record.ID)
 	}
-	at, err := c.hold(at, spec)
-	if err != nil || at == nil {
-		return err
-	}
-	return s.plans.moveTo(at, def, &spec.Spec)
+	return c.from.record.ID
 }
 
-// hold holds the child to the folder that the call names, if any. Rules that no other lifts
-// deny it the other files of the workspace, and its commands begin in the folder. All below
-// it are held to it too.
-func (c *child) hold(at *workdir.Dir, spec *session.ChildSpec) (*workdir.Dir, error) {
-	if c.req.in.Cwd == "" {
-		return at, nil
+// wish says where the child is to work: where its parent does, or in a worktree of its own, and
+// in the folder that the call names.
+func (c *child) wish(id string) workdir.Wish {
+	w := workdir.Wish{
+		SessionID: id, Agent: c.req.Def.Name, Below: c.parent.Path(), Root: c.parent.Root(),
+		Isolated: c.req.Def.Worktree, Cwd: c.req.in.Cwd, WriteRoots: c.req.in.WriteRoots,
 	}
-	s := c.service
-	held := *s.plans.home()
-	if at != nil {
-		held = *at
+	if c.from != nil {
+		w.Isolated, w.From = w.Isolated || c.from.isolated, c.from.worktree
 	}
-	if held.In == nil {
-		return nil, errors.New("cwd: no agent can be held to a folder here")
-	}
-	folder, err := workdir.Folder(held.Paths.Root, held.Folder, c.req.in.Cwd)
-	if err != nil {
-		return nil, err
-	}
-	if folder == "." {
-		return at, nil
-	}
-	if err := c.restrict(spec, workdir.FolderRules(folder)); err != nil {
-		return nil, err
-	}
-	held.Folder, held.Tools = folder, held.In(folder)
-	spec.ID = cmp.Or(spec.ID, record.NewID("ses"))
-	s.dirs.Add(spec.ID, &held)
-	c.folderID = spec.ID
-	return &held, nil
+	return w
 }
 
-// narrow holds the child, and all below it, to the tools and to the folders to write in that
-// the call names.
-func (c *child) narrow(_ context.Context, spec *session.ChildSpec) error {
-	in := &c.req.in
+// apply adds to the spec of an agent in the child's place what the call says.
+func (c *child) apply(spec *session.Spec) (err error) {
+	s, in, def, at := c.service, &c.req.in, c.req.Def, c.place
+	spec.Description, spec.Nested, spec.Router = in.Description, !def.Inspectable, s.router
+	spec.Background, spec.Detached = c.req.background(), c.req.detached()
+	spec.Cleanup = c.req.cleanup() && (c.from == nil || c.from.claimed != nil)
+	c.req.apply(def, spec.Background, s.limits, spec)
+	if c.from != nil {
+		c.from.begin(spec)
+	}
+	if w := at.Made; w != nil {
+		spec.Paths, spec.Worktree = &w.Paths, &record.Worktree{Path: w.Worktree.Path, Branch: w.Worktree.Branch}
+	}
 	if in.AllowedTools != nil {
 		if err := spec.ToolSet.CheckAllowed(in.AllowedTools); err != nil {
 			return fmt.Errorf("allowedTools: %w", err)
 		}
 		spec.AllowedTools = in.AllowedTools
 	}
-	if in.WriteRoots == nil {
-		return nil
-	}
-	folder := ""
-	spec.ID = cmp.Or(spec.ID, record.NewID("ses"))
-	if at := c.service.dirs.Of(c.parent.Path().Child(spec.ID, c.req.Def.Name)); at != nil {
-		folder = at.Folder
-	}
-	roots, rules, err := workdir.WriteRoots(c.root(spec), folder, in.WriteRoots)
-	if err != nil {
+	if spec.Rules, err = spec.Rules.Append(at.Rules...); err != nil {
 		return err
 	}
-	if c.lock, err = c.service.locks.Acquire(spec.ID, c.req.Agent, c.parent.Path(), roots); err != nil {
-		return err
+	if !in.Plain() {
+		spec.Terms = newTerms(spec.Rules, in)
 	}
-	return c.restrict(spec, rules)
-}
-
-// equip gives the child its skills.
-func (c *child) equip(_ context.Context, spec *session.ChildSpec) error {
-	s, path := c.service, c.parent.Path()
-	if spec.ID != "" {
-		path = path.Child(spec.ID, c.req.Def.Name)
-	}
-	return s.plans.equip(c.req.Def, &spec.Spec, s.dirs.Of(path))
-}
-
-// root is the top folder of the files of the session to open.
-func (c *child) root(spec *session.ChildSpec) string {
-	if spec.Paths != nil {
-		return spec.Paths.Root
-	}
-	return c.parent.Root()
-}
-
-// at is where the child works; nil means the workspace.
-func (c *child) at() *workdir.Dir {
-	if c.dir != nil {
-		return c.dir
-	}
-	return c.service.dirs.Of(c.parent.Path())
-}
-
-// restrict adds rules that hold for the child, whatever agent it becomes.
-func (c *child) restrict(spec *session.ChildSpec, rules []permission.Rule) (err error) {
-	c.restricted = append(c.restricted, rules...)
-	spec.Rules, err = spec.Rules.Append(rules...)
-	return err
-}
-
-// reside puts a file before the prompt of the child, if the call or its agent names one.
-func (c *child) reside(_ context.Context, spec *session.ChildSpec) (err error) {
-	spec.ResidentFile, err = workdir.ResidentFile(c.root(spec), cmp.Or(c.req.in.ResidentFile, c.req.Def.ResidentFile))
+	spec.ResidentFile, err = workdir.ResidentFile(at.Root, cmp.Or(in.ResidentFile, def.ResidentFile))
 	if err != nil && c.from != nil { // the conversation has what was in it
 		return nil
 	}
@@ -248,57 +155,44 @@ const forkIntro = `What stands above is the conversation of the agent that has c
 
 `
 
-// fork starts the child from the conversation of its parent, if the call or its agent asks for
-// it. For a caller without a conversation only the call counts, and is refused.
-func (c *child) fork(_ context.Context, spec *session.ChildSpec) error {
+// prompt is what the child is told, and the conversation of its parent that it starts from, if the
+// call or its agent asks for it. For a caller without a conversation only the call counts, and is
+// refused.
+func (c *child) prompt(system string) (string, *session.Fork, error) {
 	in := &c.req.in
 	turns := c.req.Def.ForkContext
 	if in.ForkContext != nil {
 		turns = int(*in.ForkContext)
 	}
 	if turns == 0 || c.from != nil { // its own conversation begins with its caller's
-		return nil
+		return in.Prompt, nil, nil
 	}
-	if spec.Fork = c.parent.Fork(turns); spec.Fork == nil {
-		if in.ForkContext != nil {
-			return errors.New("forkContext: you have no conversation here that a subagent could go on from; leave it out, and put what it needs to know into the prompt")
-		}
-		return nil
+	fork := c.parent.Fork(turns)
+	switch {
+	case fork == nil && in.ForkContext != nil:
+		return "", nil, errors.New("forkContext: you have no conversation here that a subagent could go on from; leave it out, and put what it needs to know into the prompt")
+	case fork == nil:
+		return in.Prompt, nil, nil
 	}
 	state := c.parent.StateText()
 	if state != "" {
 		state = "What the agent that has called you has noted:\n" + state + "\n"
 	}
-	spec.Prompt = forkIntro + state + spec.System + "\n\nYour task:\n" + in.Prompt
-	return nil
-}
-
-// abandonDir gives up the dir of a child that was not opened.
-func (c *child) abandonDir(ctx context.Context) error {
-	c.service.dirs.Remove(c.folderID)
-	c.service.locks.Release(c.lock)
-	if c.dir == nil {
-		return nil
-	}
-	c.service.dirs.Remove(c.dir.Worktree.ID)
-	return errors.Join(c.dir.Close(), c.dir.Worktree.Discard(context.WithoutCancel(ctx)))
+	return forkIntro + state + system + "\n\nYour task:\n" + in.Prompt, fork, nil
 }
 
 // compareTime bounds the comparison of a worktree with what it was made of.
 const compareTime = 2 * time.Minute
 
-// leaveDir ends the use of the child's dir, and notes what was changed there. If all went well
-// a worktree that was not used is removed. Any other is kept.
-func (c *child) leaveDir(ctx context.Context, out *session.Outcome) {
-	s := c.service
-	s.dirs.Remove(c.folderID)
-	s.locks.Release(c.lock)
-	if c.dir == nil {
+// leavePlace ends the use of the child's place, and notes what was changed in its worktree. If all
+// went well a worktree that was not used is removed. Any other is kept.
+func (c *child) leavePlace(ctx context.Context, out *session.Outcome) {
+	defer c.place.Leave()
+	if c.place.Made == nil {
 		return
 	}
-	w := c.dir.Worktree
-	defer s.dirs.Remove(w.ID)
-	if err := c.dir.Close(); err != nil {
+	s, w := c.service, c.place.Made.Worktree
+	if err := c.place.Made.Close(); err != nil {
 		s.log.Error("ending the work in a worktree", "session", c.ID(), "err", err)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), compareTime)

@@ -20,7 +20,7 @@ var _ session.Task = (*child)(nil)
 func (c *child) open(ctx context.Context, made *tool.Call) error {
 	spec, err := c.spec(ctx)
 	if err != nil {
-		return errors.Join(err, c.abandonDir(ctx))
+		return errors.Join(err, c.place.Abandon(ctx))
 	}
 	if made != nil {
 		spec.ParentMessageID, spec.ParentCallID = made.MessageID, made.ID
@@ -29,7 +29,7 @@ func (c *child) open(ctx context.Context, made *tool.Call) error {
 		err = c.checkShared(ctx)
 	}
 	if err != nil {
-		return errors.Join(err, c.abandonDir(ctx))
+		return errors.Join(err, c.place.Abandon(ctx))
 	}
 	if c.req.Def.PlanExit != "" {
 		c.service.planning.Store(c.ID(), c)
@@ -100,7 +100,7 @@ func (c *child) Ending(ctx context.Context, out *session.Outcome) {
 	}
 	c.service.planning.Delete(c.ID())
 	c.service.NoteEvidence(c.Session, out)
-	c.leaveDir(ctx, out)
+	c.leavePlace(ctx, out)
 }
 
 // Ended implements [session.Task].

@@ -14,6 +14,7 @@ import (
 	"github.com/agentworker/worker/taskt/memory"
 	"github.com/agentworker/worker/taskt/offer"
 	"github.com/agentworker/worker/taskt/slots"
+	"github.com/agentworker/worker/taskt/workdir"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -35,7 +36,6 @@ func New(opts Options) (*Service, error) {
 		budgets:  &budgets{sessions, opts.Agents, opts.Budget, opts.Above, opts.Prices},
 		limits:   limits,
 		router:   opts.Router,
-		isolate:  opts.Isolate,
 		slots:    slots.New(limits.Depth, limits.Running, limits.PerParent),
 		log:      log,
 	}
@@ -45,6 +45,7 @@ func New(opts Options) (*Service, error) {
 		tools: slices.Clone(opts.Tools), servers: opts.Servers, in: opts.In, withTask: s.withTask, planExit: s.planExit,
 		skills: opts.Skills, sessions: opts.Sessions,
 	}
+	s.places = workdir.NewPlaces(s.plans.home, opts.Isolate)
 	if opts.Memory != "" {
 		s.plans.memory = memory.New(opts.Memory, opts.Logger)
 	}

@@ -220,11 +220,22 @@ func (p *planner) home() *workdir.Dir {
 	return &workdir.Dir{Paths: permission.Workspace{Root: p.root}, Tools: p.tools, In: p.in, Servers: p.servers}
 }
 
-// moveTo makes a spec that of an agent which works in a dir. The spec has its parent.
-func (p *planner) moveTo(at *workdir.Dir, def *agentdefs.Definition, spec *session.Spec) (err error) {
-	spec.System = SystemPrompt(def, p.setting(def, at, spec.Parent != nil))
-	spec.ToolSet, err = p.toolSet(def, at)
-	return err
+// session returns the spec of an agent's session at a depth. at is where it works; nil means the
+// workspace. say adds what the caller says, such as rules. They decide which skills and
+// instructions the agent may read, so those come last.
+func (p *planner) session(def *agentdefs.Definition, depth int, at *workdir.Dir, say func(*session.Spec) error) (session.Spec, error) {
+	spec, err := p.spec(def, depth)
+	if err == nil && at != nil {
+		spec.System = SystemPrompt(def, p.setting(def, at, depth > 0))
+		spec.ToolSet, err = p.toolSet(def, at)
+	}
+	if err == nil {
+		err = say(&spec)
+	}
+	if err == nil {
+		err = p.equip(def, &spec, at)
+	}
+	return spec, err
 }
 
 // equip gives the session of a spec the skills and instructions that its rules allow. The spec is

@@ -78,55 +78,49 @@ func (s *Service) OpenConversation(ctx context.Context, def *agentdefs.Definitio
 	if def.Worktree {
 		return nil, fmt.Errorf("the agent %q works in a worktree of its own (isolation: worktree), which a run of 'worker task %s' makes", def.Name, def.Name)
 	}
-	spec, err := s.plans.spec(def, 0)
-	if err != nil {
-		return nil, err
-	}
-	spec.ID = c.ID
-	if c.Resumes != nil {
-		if err := resumeRoot(ctx, s.sessions.Store(), &spec, c.Resumes); err != nil {
-			return nil, err
+	at := bring(s, c.Servers)
+	spec, err := s.plans.session(def, 0, at, func(spec *session.Spec) error {
+		spec.ID = c.ID
+		if c.Resumes != nil {
+			if err := resumeRoot(ctx, s.sessions.Store(), spec, c.Resumes); err != nil {
+				return err
+			}
 		}
-	}
-	at, err := bring(s, c.Servers, def, &spec)
+		spec.ID = cmp.Or(spec.ID, record.NewID("ses"))
+		spec.Warnings = append(slices.Clip(spec.Warnings), s.plans.lacking(ctx, def, spec.ToolSet, at)...)
+		if c.Model != "" {
+			spec.Models = append([]string{c.Model}, spec.Models...)
+		}
+		spec.Description, spec.Lasting, spec.AskedBy = c.Description, c.Lasting, c.AskedBy
+		spec.Budget = s.budgets.meter(def, nil, Budget{}, nil)
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}
-	spec.Warnings = append(slices.Clip(spec.Warnings), s.plans.lacking(ctx, def, spec.ToolSet, at)...)
-	if c.Model != "" {
-		spec.Models = append([]string{c.Model}, spec.Models...)
+	if at != nil {
+		s.places.Add(spec.ID, at)
 	}
-	spec.Description, spec.Lasting, spec.AskedBy = c.Description, c.Lasting, c.AskedBy
-	spec.Budget = s.budgets.meter(def, nil, Budget{}, nil)
-	err = s.plans.equip(def, &spec, at)
-	var opened *session.Session
-	if err == nil {
-		opened, err = s.sessions.Open(ctx, spec)
-	}
+	opened, err := s.sessions.Open(ctx, spec)
 	if err != nil {
 		Leave(s, spec.ID)
 	}
 	return opened, err
 }
 
-// bring gives the session of a spec, and all below it, MCP servers besides those of the workspace,
-// until [Leave]. It returns where it works then; nil means the workspace.
-func bring(s *Service, servers []*mcpconfig.Server, def *agentdefs.Definition, spec *session.Spec) (*workdir.Dir, error) {
+// bring returns the workspace as a dir with MCP servers besides its own, for a session and all
+// below it until [Leave]. nil means there are none.
+func bring(s *Service, servers []*mcpconfig.Server) *workdir.Dir {
 	if len(servers) == 0 {
-		return nil, nil
+		return nil
 	}
 	at := s.plans.home()
 	at.Own = servers
-	if err := s.plans.moveTo(at, def, spec); err != nil {
-		return nil, err
-	}
-	spec.ID = cmp.Or(spec.ID, record.NewID("ses"))
-	s.dirs.Add(spec.ID, at)
-	return at, nil
+	return at
 }
 
 // Leave forgets what was brought for a session that has ended.
-func Leave(s *Service, sessionID string) { s.dirs.Remove(sessionID) }
+func Leave(s *Service, sessionID string) { s.places.Remove(sessionID) }
 
 // Entitle begins to give the session of a primary agent a title, if the agent title has a model
 // of its own (alias small). wait returns when that is done. The caller ends the session after

@@ -102,10 +102,8 @@ type Service struct {
 	router   session.Router // nil means none
 	forHosts func() (*gate.ToolSet, error)
 
-	isolate  func(ctx context.Context, from, id string) (*workdir.Dir, error)
-	dirs     workdir.Registry
-	locks    workdir.Locks // of folders to write in
-	planning sync.Map      // the children that may become another agent, by their ids
+	places   *workdir.Places // where its sessions work
+	planning sync.Map        // the children that may become another agent, by their ids
 
 	slots    *slots.Pool
 	detached detached

@@ -36,22 +36,22 @@ func (s *Service) planExit(def *agentdefs.Definition) tool.Tool {
 // become makes a session go on as another agent. It may do no more than that agent could if it
 // had been called in the same place.
 func (s *Service) become(of *session.Session, to *agentdefs.Definition) error {
-	spec, err := s.plans.spec(to, len(of.Path())-1)
+	at := s.places.Of(of.Path())
+	spec, err := s.plans.session(to, len(of.Path())-1, at, func(spec *session.Spec) error { return asCalled(s, of, to, spec) })
 	if err != nil {
 		return err
 	}
+	return of.Become(spec)
+}
+
+// asCalled adds to the spec of the agent that a session becomes what the session's call says.
+func asCalled(s *Service, of *session.Session, to *agentdefs.Definition, spec *session.Spec) (err error) {
 	if to.Budget != nil {
 		if meter, _ := of.Budget().(*budget.Meter); !meter.Holds(*to.Budget) {
 			return fmt.Errorf("the budget of the agent %q was not yet set when this session began: begin another one", to.Name)
 		}
 	}
 	spec.Parent = of.Parent()
-	at := s.dirs.Of(of.Path())
-	if at != nil {
-		if err := s.plans.moveTo(at, to, &spec); err != nil {
-			return err
-		}
-	}
 	var in *Input
 	if parent := of.Parent(); parent != nil {
 		made, ok := s.planning.Load(of.ID())
@@ -62,17 +62,14 @@ func (s *Service) become(of *session.Session, to *agentdefs.Definition) error {
 		if err := c.mayBecome(to, parent); err != nil {
 			return err
 		}
-		if spec.Rules, err = spec.Rules.Append(c.restricted...); err != nil {
+		if spec.Rules, err = spec.Rules.Append(c.place.Rules...); err != nil {
 			return err
 		}
-		c.req.apply(to, of.Record().Background, s.limits, &spec)
+		c.req.apply(to, of.Record().Background, s.limits, spec)
 		in = &c.req.in
 	}
-	if err := s.plans.equip(to, &spec, at); err != nil {
-		return err
-	}
 	spec.Terms = newTerms(spec.Rules, in)
-	return of.Become(spec)
+	return nil
 }
 
 // mayBecome returns why the caller of a session could not have called an agent itself.

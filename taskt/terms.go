@@ -106,15 +106,12 @@ type resumption struct {
 	task    int               // of a claimed one: which of its messages says what it is to do
 }
 
-// begin names the session in its spec.
+// begin names in the spec what the session goes on from.
 func (r *resumption) begin(spec *session.Spec) {
 	spec.Resumes = &r.Resumed
-	if r.claimed == nil {
-		spec.ID = record.ResumedID(r.record.ID)
-		return
+	if r.claimed != nil {
+		spec.Models, spec.Claimed, spec.Task = []string{r.record.Model}, r.claimed, r.task
 	}
-	spec.ID, spec.Models = r.record.ID, []string{r.record.Model}
-	spec.Claimed, spec.Task = r.claimed, r.task
 }
 
 // readAbove notes the rules that held for the session: its own, and those of the sessions above
