@@ -3,10 +3,13 @@
 package architecture
 
 import (
+	"cmp"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"iter"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,11 +23,12 @@ const module = "github.com/agentworker/worker/"
 // leaves import none of ours, and all may import them.
 //
 // mayImport says, for each package, which of ours it may import besides the
-// leaves. A package below another stands under its entry unless it has one of its
-// own. readTable reads both.
+// leaves. sharesRow has the packages that count as a part of another. readTable reads all
+// three.
 var (
 	leaves    []string
 	mayImport = make(map[string][]string)
+	sharesRow = make(map[string]string)
 )
 
 // heavy are packages that a program of ours does not import, for what they cost it:
@@ -59,7 +63,7 @@ func readTable(t *testing.T) {
 		}
 		for _, m := range codeSpan.FindAllStringSubmatch(cells[0], -1) {
 			pkg := m[1]
-			if _, twice := mayImport[pkg]; twice {
+			if _, twice := mayImport[pkg]; twice || sharesRow[pkg] != "" {
 				t.Errorf("the table has %s twice", pkg)
 			}
 			mayImport[pkg] = nil
@@ -68,10 +72,16 @@ func readTable(t *testing.T) {
 				leaves = append(leaves, pkg)
 			case cells[2] == "-" || cells[2] == "all" && strings.HasPrefix(pkg, "cmd/"):
 			case strings.HasPrefix(cells[2], "as "):
-				delete(mayImport, pkg) // it stands under the entry above it
+				delete(mayImport, pkg)
+				sharesRow[pkg] = strings.Trim(strings.TrimPrefix(cells[2], "as "), "`")
 			default:
 				mayImport[pkg] = strings.Split(cells[2], ", ")
 			}
+		}
+	}
+	for pkg, as := range sharesRow {
+		if _, ok := mayImport[as]; !ok {
+			t.Errorf("%s is as %s, which has no row of its own", pkg, as)
 		}
 	}
 	for pkg, may := range mayImport {
@@ -104,12 +114,13 @@ func TestImports(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		pkg := entry(filepath.ToSlash(dir))
-		seen[pkg] = true
+		dir = filepath.ToSlash(dir)
+		pkg := entry(dir)
+		seen[dir], seen[pkg] = true, true
 		allowed, ok := mayImport[pkg]
 		wires := strings.HasPrefix(pkg, "cmd/") // it may import all of ours
-		if !ok && !wires {
-			t.Errorf("%s: the package is not in the table", path)
+		if !ok {
+			t.Errorf("%s: the package has no row in the table", path)
 			return nil
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
@@ -134,9 +145,11 @@ func TestImports(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for pkg := range mayImport {
-		if !seen[pkg] {
-			t.Errorf("the table names %s, and there is no such package", pkg)
+	for _, table := range []iter.Seq[string]{maps.Keys(mayImport), maps.Keys(sharesRow)} {
+		for pkg := range table {
+			if !seen[pkg] {
+				t.Errorf("the table names %s, and there is no such package", pkg)
+			}
 		}
 	}
 }
@@ -148,16 +161,8 @@ func isModule(dir string) bool {
 	return err == nil
 }
 
-// entry returns the table's entry for a package: its own, or that of the
-// nearest folder above that has one.
-func entry(dir string) string {
-	for at := dir; at != "."; at = filepath.ToSlash(filepath.Dir(at)) {
-		if _, ok := mayImport[at]; ok {
-			return at
-		}
-	}
-	return dir
-}
+// entry returns the package whose row counts for a package.
+func entry(dir string) string { return cmp.Or(sharesRow[dir], dir) }
 
 // starters are the files that start a program whose name is not written there, and what it is.
 // None starts git.
