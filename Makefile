@@ -30,7 +30,7 @@ bench-beside:
 # long campaigns: the worker through kills, outages, full disks and the like
 # (docs/reliability.md; make soak CAMPAIGNS='-campaign kills -duration 10m'), each file
 # of a store damaged in each way, a kill at each append of a tree of sessions, all rows
-# of the sandbox's attacks, in every way that a kernel can hold, 2,000 answers of models
+# of the sandbox's attacks, in every way that a kernel can hold, everyday commands beside a shell, 2,000 answers of models
 # that break in all ways, all rounds of the tests that CI runs in part, and what a store
 # with much history costs
 CAMPAIGNS ?=
@@ -42,7 +42,7 @@ soak: # all of it, also behind what fails
 	step SOAK=1 go test -count 1 -timeout 30m -run TestDamage -v ./cmd/worker; \
 	step SOAK=1 go test -count 1 -timeout 30m -run 'TestKilledTree|TestTakeoverTree' ./taskt; \
 	step SANDBOX_ROWS=all go test -tags soak -count 1 -timeout 120m ./sandbox; \
-	step SOAK=1 go test -count 1 -timeout 30m -run TestAttacks ./cmd/worker; \
+	step SOAK=1 go test -count 1 -timeout 60m -run "TestAttacks|TestHarmless" ./cmd/worker; \
 	step SOAK=1 go test -count 1 -timeout 30m -run TestFaults ./cmd/worker; \
 	step WORKER_TEST_LONG=1 go test -count 1 -timeout 60m $$(grep -rl --include='*_test.go' WORKER_TEST_LONG . | xargs -n1 dirname | sort -u); \
 	step go -C bench run ./soak/history $(HISTORY); \

@@ -1,6 +1,7 @@
 package agentdefs
 
 import (
+	"path/filepath"
 	"slices"
 
 	"github.com/agentworker/worker/agentdefs/internal/dialect"
@@ -47,4 +48,22 @@ func Folders() []string {
 		}
 	}
 	return out
+}
+
+// Places returns the folders in which agent files may be, whatever opts.From says: those that
+// count in every folder of a workspace, which may be a package or the top of another one, and
+// those that are read wherever the workspace is.
+func (opts *Options) Places() (anywhere, elsewhere []string) {
+	elsewhere = slices.Clone(opts.Dirs)
+	if opts.UserDir != "" {
+		elsewhere = append(elsewhere, opts.UserDir)
+	}
+	for _, o := range dialect.All {
+		if o.Home && opts.ToolsHome != "" {
+			for _, f := range o.Folders {
+				elsewhere = append(elsewhere, filepath.Join(opts.ToolsHome, filepath.FromSlash(f.Shown)))
+			}
+		}
+	}
+	return Folders(), elsewhere
 }

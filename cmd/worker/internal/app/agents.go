@@ -45,21 +45,12 @@ func (p *Program) AgentOptions(ws *workspace.Workspace) (*agentdefs.Options, err
 	if p.Overrides.Model != nil {
 		known = func(string) bool { return true }
 	}
-	opts := &agentdefs.Options{
-		Nesting:    p.Settings.MaxDepth > 1,
-		MaxSteps:   p.Settings.MaxSteps,
-		Home:       ws.Home,
-		UserDir:    filepath.Join(ws.ConfigDir, "agents"),
-		Dirs:       p.Settings.AgentsDirs,
-		From:       p.Settings.AgentsFrom,
-		ToolsHome:  ws.Home,
-		KnownModel: known,
-		KnownSkill: knownSkill(p, ws),
-		Tools: toolcatalog.Names(func(t toolcatalog.Tool) bool {
-			return !t.Own && t.Name != toolcatalog.Task && t.Name != toolcatalog.Skill && (!t.Reserved || t.Name == toolcatalog.WebSearch && p.Settings.WebSearch().Provider != "")
-		}),
-		Logger: p.Logger(),
-	}
+	opts := agentSources(p, ws)
+	opts.Nesting, opts.MaxSteps, opts.Home, opts.Logger = p.Settings.MaxDepth > 1, p.Settings.MaxSteps, ws.Home, p.Logger()
+	opts.KnownModel, opts.KnownSkill = known, knownSkill(p, ws)
+	opts.Tools = toolcatalog.Names(func(t toolcatalog.Tool) bool {
+		return !t.Own && t.Name != toolcatalog.Task && t.Name != toolcatalog.Skill && (!t.Reserved || t.Name == toolcatalog.WebSearch && p.Settings.WebSearch().Provider != "")
+	})
 	for _, unread := range p.above.unread {
 		switch unread.Name {
 		case policy.Workspace:
@@ -117,13 +108,15 @@ func knownSkill(p *Program, ws *workspace.Workspace) func(name string) bool {
 	}
 }
 
-// SharedAgents are the folders of agent files that serve other workspaces too.
-func (p *Program) SharedAgents(ws *workspace.Workspace) []string {
-	dirs := slices.Clone(p.Settings.AgentsDirs)
-	if ws.Home != "" && (slices.Contains(p.Settings.AgentsFrom, "all") || slices.Contains(p.Settings.AgentsFrom, "claude-user")) {
-		dirs = append(dirs, filepath.Join(ws.Home, ".claude", "agents"))
+// agentSources says where the agents of a workspace come from, before a policy leaves any of
+// them out.
+func agentSources(p *Program, ws *workspace.Workspace) *agentdefs.Options {
+	return &agentdefs.Options{
+		UserDir:   filepath.Join(ws.ConfigDir, "agents"),
+		Dirs:      p.Settings.AgentsDirs,
+		From:      p.Settings.AgentsFrom,
+		ToolsHome: ws.Home,
 	}
-	return dirs
 }
 
 // ReportAgent prints on stderr the diagnostics of the agent that is about to run, or of the

@@ -25,7 +25,8 @@ func RulesFile(ws *workspace.Workspace) string {
 
 // OwnRules are the rules that apply after every agent's own. No file can lift them.
 func (p *Program) OwnRules(ws *workspace.Workspace) []permission.Rule {
-	rules := ownFolders(ws, p.SharedAgents(ws), p.policyFiles(), hookFiles(p, ws))
+	_, shared := agentSources(p, ws).Places()
+	rules := ownFolders(ws, shared, p.policyFiles(), hookFiles(p, ws))
 	for _, pattern := range below(p.Settings.KeyFiles()...) {
 		rules = append(rules, permission.Rule{
 			Tool: "*", Pattern: pattern, Action: permission.Deny, Source: permission.Source{File: "the API key's file"}, Own: true,
@@ -38,9 +39,9 @@ func (p *Program) OwnRules(ws *workspace.Workspace) []permission.Rule {
 // With access to them an agent could give itself what the rules deny.
 //
 // No file tool writes to git's own folder, where a file can be a program that the user's
-// next git command runs. The same holds for agentsDirs, the further folders of agent files,
-// which serve other workspaces too, for policyFiles, and for hookFiles.
-func ownFolders(ws *workspace.Workspace, agentsDirs, policyFiles, hookFiles []string) []permission.Rule {
+// next git command runs. The same holds for shared, the folders of agent files that serve
+// other workspaces too, for policyFiles, and for hookFiles.
+func ownFolders(ws *workspace.Workspace, shared, policyFiles, hookFiles []string) []permission.Rule {
 	var rules []permission.Rule
 	deny := func(source string, patterns []string, tools ...string) {
 		for _, name := range tools {
@@ -52,7 +53,7 @@ func ownFolders(ws *workspace.Workspace, agentsDirs, policyFiles, hookFiles []st
 		}
 	}
 	deny("git's own folder", []string{".git", ".git/**", "**/.git", "**/.git/**"}, toolcatalog.Writers...)
-	deny("the agent files of --agents-dir", below(agentsDirs...), toolcatalog.Writers...)
+	deny("the agent files of --agents-dir and of your home folder", below(shared...), toolcatalog.Writers...)
 	deny("the policy", below(policyFiles...), toolcatalog.Writers...)
 	deny("the repository's own rules", below(RepositoryFile(ws)), toolcatalog.Writers...)
 	deny("rules in the settings of other programs", below(settingsPaths(ws)...), toolcatalog.Writers...)
@@ -83,7 +84,8 @@ func (p *Program) Shell() string { return cmp.Or(p.Settings.Shell, tool.DefaultS
 // ToolOptions say how the built-in tools work in a workspace: which of the
 // worker's own folders no command sees, and which none writes.
 func (p *Program) ToolOptions(ws *workspace.Workspace) *tool.Options {
-	folders := slices.Concat(agentdefs.Folders(), p.SharedAgents(ws), skills.WorkspaceFolders, skills.UserFolders(ws.Home))
+	anywhere, shared := agentSources(p, ws).Places()
+	folders := slices.Concat(anywhere, shared, skills.WorkspaceFolders, skills.UserFolders(ws.Home))
 	return &tool.Options{
 		Shell:   p.Shell(),
 		Env:     p.withoutKeys(),
