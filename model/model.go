@@ -55,6 +55,10 @@ type Request struct {
 	// It is empty if no session asks. A provider gets a hash of the first at most.
 	Path []string
 
+	// Agent is the name of the agent that asks. A provider gets it only in a header that a person has
+	// set: see [AskerOf].
+	Agent string
+
 	// LongestAnswer is how many tokens an answer of this model may have, as far as the window has
 	// room for it. An API that demands a limit gets it where MaxOutputTokens has none. 0 means that
 	// it is not known.

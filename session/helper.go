@@ -24,12 +24,13 @@ func (s *Session) consult(ctx context.Context, h *Helper, prompt string) (answer
 		}
 	}
 	req := h.request(prompt, s.path)
+	req.Agent = s.Agent()
 	reserved, err := s.usage.reserve(ctx, m, req, conversation.Counted{}.Estimate(req))
 	if err != nil {
 		return "", usage, err
 	}
 	defer func() { s.usage.settle(reserved, &usage, err) }()
-	return s.p.models.Answer(ctx, m, req, s.p.limits.ofModel(s.hidden))
+	return s.p.models.Answer(ctx, m, req, s.p.limits.ofModel(m, s.hidden))
 }
 
 // request is what the helper's model is sent.
@@ -125,7 +126,7 @@ func (m *Manager) Summarise(ctx context.Context, h *Helper, id string) (*Summary
 	if err != nil {
 		return nil, err
 	}
-	text, usage, err := m.p.models.Answer(ctx, by, h.request(prompt, r.Path), m.p.limits.ofModel(hides))
+	text, usage, err := m.p.models.Answer(ctx, by, h.request(prompt, r.Path), m.p.limits.ofModel(by, hides))
 	if err != nil {
 		return nil, err
 	}

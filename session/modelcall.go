@@ -156,6 +156,7 @@ func (c *modelCall) once(step context.Context, a *answer) error {
 		Tools:       c.offered(),
 		NoToolCalls: a.final,
 		Path:        s.path.IDs(),
+		Agent:       s.Agent(),
 		Params:      s.agent.params,
 	}
 	prompt := s.talk.Estimate(req)
@@ -186,7 +187,7 @@ func (c *modelCall) messages(ctx context.Context) []model.Message {
 }
 
 func (c *modelCall) stream(step context.Context, req *model.Request, a *answer) error {
-	for part, err := range c.s.p.limits.ofModel(c.s.hidden).Stream(step, c.s.agent.model, req) {
+	for part, err := range c.s.p.limits.ofModel(c.s.agent.model, c.s.hidden).Stream(step, c.s.agent.model, req) {
 		if err != nil {
 			a.shown.End(a.id, c.s.log.Publish)
 			return err

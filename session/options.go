@@ -97,10 +97,15 @@ type Options struct {
 type Limits struct {
 	ModelCall  time.Duration // the silence of a model in one call; 120 s
 	ModelTotal time.Duration // one model call as a whole; 30 min
-	Retries    int           // of an answer of a model that failed for a short time; 10, negative means none
-	ToolCall   time.Duration // one call of a tool without a limit of its own; 30 s
-	Approval   time.Duration // the wait of a call for an answer; 10 min
-	Pause      time.Duration // the waits, in a row, until a time that a provider has named for the next try; 30 min
+
+	// Of returns the first two for a model of its name; 0 means those above. A nil Of means that all
+	// models have the same.
+	Of func(name string) (silence, total time.Duration)
+
+	Retries  int           // of an answer of a model that failed for a short time; 10, negative means none
+	ToolCall time.Duration // one call of a tool without a limit of its own; 30 s
+	Approval time.Duration // the wait of a call for an answer; 10 min
+	Pause    time.Duration // the waits, in a row, until a time that a provider has named for the next try; 30 min
 
 	// StepCalls bounds the tool calls of one step that run at once, without those of tools
 	// that delegate ([tool.Spec.Delegates]): 1 to 1,000; 16.
@@ -126,6 +131,11 @@ func (l Limits) check() error {
 }
 
 // ofModel returns those of a call of a model, which hides what hides does.
-func (l *Limits) ofModel(hides *hidden.View) models.Limits {
-	return models.Limits{Silence: l.ModelCall, Total: l.ModelTotal, Hides: hides}
+func (l *Limits) ofModel(of model.Model, hides *hidden.View) models.Limits {
+	own := models.Limits{Hides: hides}
+	if l.Of != nil {
+		own.Silence, own.Total = l.Of(of.Name())
+	}
+	own.Silence, own.Total = cmp.Or(own.Silence, l.ModelCall), cmp.Or(own.Total, l.ModelTotal)
+	return own
 }

@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"reflect"
 	"testing"
 	"time"
 
@@ -10,7 +11,7 @@ import (
 // TestDefaultLimits: the figures that docs/reference/limits.md gives.
 func TestDefaultLimits(t *testing.T) {
 	want := session.Limits{ModelCall: 120 * time.Second, ModelTotal: 30 * time.Minute, Retries: 10, ToolCall: 30 * time.Second, Approval: 10 * time.Minute, Pause: 30 * time.Minute, StepCalls: 16}
-	if got := session.DefaultLimits(); got != want {
+	if got := session.DefaultLimits(); !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }

@@ -2,7 +2,9 @@ package session_test
 
 import (
 	"context"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
@@ -105,5 +107,19 @@ func TestRetriesEnd(t *testing.T) {
 	e.end(s, out)
 	if asked != 2 || out.Err == nil || out.Err.Error() != "m: down (HTTP 503)" {
 		t.Errorf("asked %d times: %v", asked, out.Err)
+	}
+}
+
+// TestLimitsOfModel: a provider's own limit of silence counts for its models.
+func TestLimitsOfModel(t *testing.T) {
+	e := newEnv(t, turns{func(ctx context.Context, _ *model.Request, _ func(model.Part, error) bool) { <-ctx.Done() }}, func(o *session.Options) {
+		o.Limits.Retries = -1
+		o.Limits.Of = func(string) (silence, total time.Duration) { return 20 * time.Millisecond, 0 }
+	})
+	s := e.open(session.Spec{})
+	out := s.Prompt(t.Context(), "go")
+	e.end(s, out)
+	if out.Err == nil || !strings.Contains(out.Err.Error(), "nothing came of the answer for 20ms") {
+		t.Errorf("it ends with %v", out.Err)
 	}
 }

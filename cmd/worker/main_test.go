@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -53,6 +55,8 @@ func TestMain(m *testing.M) {
 // workspace of its own. Besides testscript's own commands there are
 //
 //	exits STATUS COMMAND…      run it and check its exit status
+//	localserver MODEL…         start a server that lists models; sets $LOCAL_URL
+//	modelheader N NAME REGEXP  hold the header of the model server's request N
 //	modelserver SCRIPT         start a model server that plays SCRIPT; sets $MODEL_URL
 //	modelcalls N               wait until it has got N requests
 //	modelsent N REGEXP         check the body of its Nth request
@@ -81,6 +85,8 @@ func TestScript(t *testing.T) {
 
 var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
 	"exits":       exits,
+	"localserver": localServer,
+	"modelheader": modelHeader,
 	"modelserver": modelServer,
 	"modelcalls":  modelCalls,
 	"modelsent":   modelSent,
@@ -170,6 +176,46 @@ func modelServer(ts *testscript.TestScript, neg bool, args []string) {
 	})
 	state(ts).server = server
 	ts.Setenv("MODEL_URL", server.URL)
+}
+
+func localServer(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: localserver MODEL…")
+	}
+	var list struct {
+		Data []map[string]string `json:"data"`
+	}
+	for _, name := range args {
+		list.Data = append(list.Data, map[string]string{"id": name, "object": "model"})
+	}
+	answer, err := json.Marshal(list)
+	ts.Check(err)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/v1/models" {
+			http.NotFound(w, r)
+			return
+		}
+		_, _ = w.Write(answer)
+	}))
+	ts.Defer(server.Close)
+	ts.Setenv("LOCAL_URL", server.URL)
+}
+
+func modelHeader(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 3 {
+		ts.Fatalf("usage: [!] modelheader N NAME REGEXP")
+	}
+	n, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	pattern, err := regexp.Compile(args[2])
+	ts.Check(err)
+	got := state(ts).server.Received()
+	if n < 1 || n > len(got) {
+		ts.Fatalf("the model server has got %d requests", len(got))
+	}
+	if value := got[n-1].Header.Get(args[1]); pattern.MatchString(value) == neg {
+		ts.Fatalf("request %d has the header %s: %q", n, args[1], value)
+	}
 }
 
 func modelCalls(ts *testscript.TestScript, neg bool, args []string) {

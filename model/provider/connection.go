@@ -9,17 +9,24 @@ import (
 	"net/url"
 	"os"
 	"time"
+
+	"github.com/agentworker/worker/model"
 )
 
 // Connection says how a provider's server is reached.
 type Connection struct {
 	UserAgent string
-	Headers   map[string]string // added to each request
-	Query     map[string]string // added to each address
-	CAFile    string            // certificates in PEM that the server's is checked against, besides the system's
-	CertFile  string            // the client's certificate, with KeyFile
-	KeyFile   string
-	Proxy     string // its URL, or none; empty means what HTTP_PROXY, HTTPS_PROXY and NO_PROXY say
+	Headers   map[string]string // added to each request; see [Placeholders]
+
+	// Fresh returns further headers of each request. Again means that the server has refused the last
+	// ones (401). nil means that there are none.
+	Fresh func(again bool) (map[string]string, error)
+
+	Query    map[string]string // added to each address
+	CAFile   string            // certificates in PEM that the server's is checked against, besides the system's
+	CertFile string            // the client's certificate, with KeyFile
+	KeyFile  string
+	Proxy    string // its URL, or none; empty means what HTTP_PROXY, HTTPS_PROXY and NO_PROXY say
 }
 
 // Client returns the HTTP client. It follows no redirects, since the key would go along.
@@ -84,8 +91,25 @@ type adding struct {
 	Connection
 }
 
-// RoundTrip implements [http.RoundTripper].
+// RoundTrip implements [http.RoundTripper]. A request whose fresh headers are refused is sent once more
+// with new ones.
 func (a *adding) RoundTrip(req *http.Request) (*http.Response, error) {
+	res, err := a.send(req, false)
+	if err != nil || a.Fresh == nil || res.StatusCode != http.StatusUnauthorized || req.Body != nil && req.GetBody == nil {
+		return res, err
+	}
+	if req.GetBody != nil {
+		again := req.Clone(req.Context())
+		if again.Body, err = req.GetBody(); err != nil {
+			return res, nil
+		}
+		req = again
+	}
+	_ = res.Body.Close() // another answer counts
+	return a.send(req, true)
+}
+
+func (a *adding) send(req *http.Request, again bool) (*http.Response, error) {
 	req = req.Clone(req.Context())
 	if a.UserAgent != "" {
 		req.Header.Set("User-Agent", a.UserAgent)
@@ -94,7 +118,19 @@ func (a *adding) RoundTrip(req *http.Request) (*http.Response, error) {
 		if had := req.Header.Get(name); had != "" && http.CanonicalHeaderKey(name) == "Anthropic-Beta" { // a list
 			value = had + "," + value
 		}
-		req.Header.Set(name, value)
+		req.Header.Set(name, Placeholders(value, model.AskerOf(req.Context())))
+	}
+	if a.Fresh != nil {
+		fresh, err := a.Fresh(again)
+		if err != nil {
+			if req.Body != nil {
+				_ = req.Body.Close() // as a RoundTripper has to
+			}
+			return nil, &model.Error{Kind: model.ErrAuth, Message: err.Error(), Err: err}
+		}
+		for name, value := range fresh {
+			req.Header.Set(name, value)
+		}
 	}
 	if len(a.Query) > 0 {
 		query := req.URL.Query()

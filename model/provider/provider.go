@@ -67,6 +67,9 @@ var Rows = []Row{
 	{Name: "litellm", Form: Chat, Base: "http://localhost:4000/v1", Prefix: "LITELLM", Keyless: true, Patches: true},
 }
 
+// Local reports whether the provider is a server of one's own, which is looked for at its usual port.
+func (r Row) Local() bool { return hostOf(r.Base) == "localhost" }
+
 // ByResponses reports whether the provider wants the model to be asked by the Responses API: OpenAI does
 // for its models that reason. Chat Completions takes no effort beside tools from them, and
 // does not keep their thoughts (https://platform.openai.com/docs/guides/migrate-to-responses).

@@ -8,6 +8,9 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
 	"math/big"
 	"net/http"
 	"net/http/httptest"
@@ -18,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/model/provider"
 )
 
@@ -148,6 +152,68 @@ func TestPatches(t *testing.T) {
 	} {
 		if got := provider.Patches(name); got != want {
 			t.Errorf("%q is offered apply_patch: %v, want %v", name, got, want)
+		}
+	}
+}
+
+// TestFresh: headers that a command prints are sent, and printed anew once the server refuses them. What the
+// command says when it fails is an error of its own kind.
+func TestFresh(t *testing.T) {
+	var bodies []string
+	valid := "t1"
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if bodies = append(bodies, string(body)); r.Header.Get("X-Token") != valid {
+			w.WriteHeader(http.StatusUnauthorized)
+		}
+	}))
+	defer server.Close()
+	printed := 0
+	client, err := provider.Connection{Fresh: func(again bool) (map[string]string, error) {
+		if printed == 0 || again {
+			printed++
+		}
+		if printed > 3 {
+			return nil, errors.New("it is broken")
+		}
+		return map[string]string{"X-Token": fmt.Sprintf("t%d", printed)}, nil
+	}}.Client()
+	if err != nil {
+		t.Fatal(err)
+	}
+	post := func() (int, error) {
+		bodies = nil
+		res, err := client.Post(server.URL, "text/plain", strings.NewReader("x"))
+		if err != nil {
+			return 0, err
+		}
+		return res.StatusCode, res.Body.Close()
+	}
+	if status, err := post(); status != 200 || err != nil || len(bodies) != 1 {
+		t.Errorf("at first: %d, %v, %q", status, err, bodies)
+	}
+	valid = "t2"
+	if status, err := post(); status != 200 || err != nil || !slices.Equal(bodies, []string{"x", "x"}) {
+		t.Errorf("once it is refused: %d, %v, %q", status, err, bodies)
+	}
+	valid = "none"
+	if status, err := post(); status != 401 || err != nil || len(bodies) != 2 {
+		t.Errorf("refused for good: %d, %v, %q", status, err, bodies)
+	}
+	_, err = post()
+	if own, ok := errors.AsType[*model.Error](err); !ok || own.Kind != model.ErrAuth || own.Message != "it is broken" {
+		t.Errorf("the command fails: %v", err)
+	}
+}
+
+// TestPlaceholders: names that separate or end a header become ones that do not.
+func TestPlaceholders(t *testing.T) {
+	who := model.Asker{Agent: "a,b\r\nX: y é", Session: "ses_1"}
+	for text, want := range map[string]string{
+		"": "", "plain": "plain", "{agent},{session}": "a_b__X:_y__,ses_1", `{"a":"{agent}"}`: `{"a":"a_b__X:_y__"}`, "{other}": "{other}",
+	} {
+		if got := provider.Placeholders(text, who); got != want {
+			t.Errorf("%q is %q, want %q", text, got, want)
 		}
 	}
 }

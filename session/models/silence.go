@@ -21,6 +21,13 @@ type Limits struct {
 // errTotal is in the error of a call that has taken too long as a whole.
 var errTotal = errors.New("the call has taken too long")
 
+func last(path []string) string {
+	if len(path) == 0 {
+		return ""
+	}
+	return path[len(path)-1]
+}
+
 // Stream asks a model, within limits. A call that passes one ends with a [model.Error] of the kind
 // timeout. Each part ends a silence, and what the caller does with it is none.
 func (l Limits) Stream(ctx context.Context, by model.Model, req *model.Request) iter.Seq2[model.Part, error] {
@@ -41,7 +48,8 @@ func (l Limits) Stream(ctx context.Context, by model.Model, req *model.Request) 
 			}
 			return failed
 		}
-		for part, err := range by.Stream(call, l.Hides.Request(req)) {
+		asked := model.WithAsker(call, model.Asker{Agent: req.Agent, Session: last(req.Path)})
+		for part, err := range by.Stream(asked, l.Hides.Request(req)) {
 			if err != nil {
 				if why := passed(); why != nil {
 					err = why

@@ -141,6 +141,9 @@ func (e *Endpoint) Broken(ctx context.Context, err error) error {
 		syntax   *json.SyntaxError
 		wrong    *json.UnmarshalTypeError
 	)
+	if own, ok := errors.AsType[*model.Error](err); ok { // of the client, before anything was sent
+		return &model.Error{Model: e.Model, Kind: own.Kind, Message: e.message(own.Message), Err: own.Err}
+	}
 	switch {
 	case err == nil:
 		return e.Errorf(model.ErrUnavailable, errors.New("the connection ended before the answer was complete"))

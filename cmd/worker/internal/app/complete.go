@@ -86,6 +86,7 @@ func (p *Program) CompleteModels(cmd *cobra.Command, _ []string, _ string) ([]st
 	if p.Settings.Load(p.Getenv) != nil {
 		return names, cobra.ShellCompDirectiveNoFileComp
 	}
+	names = append(names, p.Models().Named(&p.Settings)...)
 	for _, aliases := range []map[string]string{p.Settings.ModelAliases, settings.BuiltinAliases} {
 		for _, name := range slices.Sorted(maps.Keys(aliases)) {
 			names = append(names, name+"\t"+aliases[name])

@@ -82,7 +82,20 @@ func (p *Program) Getenv(name string) string {
 
 // Models returns the models that the settings name.
 func (p *Program) Models() models.Models {
-	return models.New(&p.Settings, p.Environ, p.Getenv, "agentworker/"+Version(), p.allows)
+	by := settings.Caller{Environ: p.Environ, Getenv: p.Getenv, UserAgent: "agentworker/" + Version(), Place: func(name string) string { return placeOf(p, name) }}
+	return models.New(&p.Settings, by, p.allows)
+}
+
+// placeOf returns the user or the workspace, by these names, for the headers of providers.
+func placeOf(p *Program, name string) string {
+	if name == "user" {
+		return thisUser()
+	}
+	ws, err := p.Workspace()
+	if err != nil {
+		return ""
+	}
+	return ws.ID
 }
 
 // Workspace finds the workspace that is served.

@@ -8,9 +8,11 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/cmd/worker/internal/cli"
+	"github.com/agentworker/worker/cmd/worker/internal/models"
 	"github.com/agentworker/worker/hooks"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/internal/workspace"
@@ -108,7 +110,23 @@ func (p *Program) openWorker(ctx context.Context, who attendance) (_ *Worker, er
 		a.Tasks.ClaimSessions(ctx)
 	}
 	a.Report(ctx, false)
+	hintLocal(ctx, p)
 	return a, nil
+}
+
+// localTime is how long the start waits for servers of models on this machine.
+const localTime = 300 * time.Millisecond
+
+// hintLocal says at the start which servers of models answer on this machine, where only the offline model
+// would.
+func hintLocal(ctx context.Context, p *Program) {
+	known := p.Models()
+	if !known.Offline() {
+		return
+	}
+	if hint := models.Hint(known.Local(ctx, localTime)); hint != "" {
+		fmt.Fprintln(p.Stderr, "worker: no key is set, so the offline model answers. "+termtext.Printable(hint))
+	}
 }
 
 // openFiles opens the agent files, and the workspace that tools work in.
@@ -197,6 +215,7 @@ func (a *Worker) openSessions(ctx context.Context, above *policy.Store, who atte
 			Approval:   p.Settings.ApprovalTimeout,
 			ModelCall:  p.Settings.ModelTimeout,
 			ModelTotal: p.Settings.ModelTotal,
+			Of:         p.Models().Timeouts,
 			ToolCall:   p.Settings.ToolTimeout,
 			Pause:      p.Settings.MaxPause,
 			Retries:    cmp.Or(p.Settings.ModelRetries, -1),

@@ -2,18 +2,23 @@
 package modelcmd
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/cmd/worker/internal/app"
 	"github.com/agentworker/worker/cmd/worker/internal/cli"
+	"github.com/agentworker/worker/cmd/worker/internal/models"
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
+	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/model/price"
 	"github.com/agentworker/worker/model/provider"
 )
@@ -29,9 +34,14 @@ func Commands(program *app.Program) *cobra.Command {
 		Short: "List models with their prices, windows and the date of the table",
 		Long: `Prints the models that the table knows, or those whose names contain TEXT: what a million
 tokens of input and output cost in US dollars, the tokens of the context window and of the
-longest answer, whether it takes images, and when this was so. "-" is not known.`,
+longest answer, whether it takes images, and when this was so. "-" is not known.
+
+The models that the setting providers names are among them, and those of the servers on this
+machine that answer: ollama, lmstudio, llamacpp, vllm and litellm, at their usual ports.`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error { return p.list(strings.Join(args, ""), asJSON, wide) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.list(cmd.Context(), strings.Join(args, ""), asJSON, wide)
+		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the models as a JSON array")
 	app.RegisterWide(cmd, &wide)
@@ -48,21 +58,34 @@ type shown struct {
 	Most   int64    `json:"maxOutputTokens,omitempty"`
 	Vision bool     `json:"vision"`
 	Date   string   `json:"date,omitempty"`
+	Server string   `json:"server,omitempty"` // of one's own, which has it
 }
 
-func (p commands) list(text string, asJSON, wide bool) error {
+// localTime is how long a server of one's own has to say which models it has.
+const localTime = time.Second
+
+func (p commands) list(ctx context.Context, text string, asJSON, wide bool) error {
 	prices, err := app.Prices(p.Program)
 	if err != nil {
 		return err
 	}
+	known := p.Models()
+	servers := known.Local(ctx, localTime)
+	names, at := append(prices.Names(), known.Named(&p.Settings)...), make(map[string]string)
+	for _, s := range servers {
+		for _, name := range s.Models {
+			names, at[name] = append(names, name), s.Address
+		}
+	}
+	slices.Sort(names)
 	docs := []shown{}
 	t := &terminal.Table{Header: []string{"MODEL", "INPUT", "OUTPUT", "WINDOW", "ANSWER", "IMAGES", "DATE"}, Drop: []string{"IMAGES", "ANSWER"}}
-	for _, name := range prices.Names() {
+	for _, name := range slices.Compact(names) {
 		if !strings.Contains(strings.ToLower(name), strings.ToLower(text)) {
 			continue
 		}
 		row := prices.Row(name)
-		doc := shown{Name: name, Window: row.Window, Most: row.Output, Vision: row.Vision, Date: row.Date}
+		doc := shown{Name: name, Window: row.Window, Most: row.Output, Vision: row.Vision, Date: row.Date, Server: at[name]}
 		input, output, known := prices.Rates(name)
 		cells := []string{name, "-", "-", count(row.Window), count(row.Output), "-", terminal.Dash(row.Date)}
 		if known {
@@ -79,9 +102,15 @@ func (p commands) list(text string, asJSON, wide bool) error {
 	case asJSON:
 		return p.PrintJSON(docs, true)
 	case len(docs) == 0:
-		return cli.Usage(fmt.Errorf("the table has no model with %q in its name: 'worker models' lists all", text))
+		return cli.Usage(fmt.Errorf("no model has %q in its name: 'worker models' lists all", text))
 	}
-	return p.PrintTable(t, wide)
+	if err := p.PrintTable(t, wide); err != nil {
+		return err
+	}
+	if hint := models.Hint(servers); hint != "" {
+		fmt.Fprintln(p.Stderr, "worker: "+termtext.Printable(hint))
+	}
+	return nil
 }
 
 func count(n int64) string {

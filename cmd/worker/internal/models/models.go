@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/cmd/worker/internal/settings"
@@ -23,20 +24,29 @@ import (
 
 // Models makes the models of a worker.
 type Models struct {
-	environ  []string
+	by       settings.Caller
 	getenv   func(string) string
 	provider func(name string) *settings.Provider
 	named    []string // the models of the empty name, the best first; none means by the keys that are set
 	aliases  settings.ModelAliases
 	own      settings.AgentKeys
-	agent    string // how the program calls itself
 	allows   func(kind policy.Kind, name string) error
 }
 
-// New returns the models that settings name, with the keys and addresses in
-// environ. allows returns an error for a model or a provider that a policy forbids.
-func New(set *settings.Settings, environ []string, getenv func(string) string, userAgent string, allows func(kind policy.Kind, name string) error) Models {
-	return Models{environ, getenv, set.Provider, session.SplitModels(set.Model), set.ModelAliases, set.AgentKeys, userAgent, allows}
+// New returns the models that settings name, with the keys and addresses in the environment of a program.
+// allows returns an error for a model or a provider that a policy forbids.
+func New(set *settings.Settings, by settings.Caller, allows func(kind policy.Kind, name string) error) Models {
+	return Models{by, by.Getenv, set.Provider, session.SplitModels(set.Model), set.ModelAliases, set.AgentKeys, allows}
+}
+
+// Timeouts returns how long a model may be silent, and how long a call of it may take, where the settings
+// of its provider say so; 0 means that they do not.
+func (m Models) Timeouts(name string) (silence, total time.Duration) {
+	at, _, _ := strings.Cut(name, "/")
+	if p := m.provider(at); p != nil {
+		return p.Timeouts()
+	}
+	return 0, 0
 }
 
 // Defaults returns the models of the empty name where they are a list: the next one answers once one
@@ -96,7 +106,7 @@ func (m Models) Get(name string) (model.Model, error) {
 	}
 	p := m.provider(at)
 	if !named && p.Keyless && !p.HasKey(m.getenv) { // a server of one's own, which has models of its own
-		client, err := p.Client(m.agent, m.getenv)
+		client, err := p.Client(p, m.by)
 		if err != nil {
 			return nil, err
 		}
@@ -132,11 +142,11 @@ func (m Models) Own(agent, name string) (model.Model, bool, error) {
 
 // withKey returns a model of a provider, with the key of keyed.
 func (m Models) withKey(name string, at, keyed *settings.Provider) (model.Model, error) {
-	key, err := keyed.APIKey(m.environ, m.getenv)
+	key, err := keyed.APIKey(m.by.Environ, m.getenv)
 	if err != nil {
 		return nil, fmt.Errorf("model %s/%s: %w", at.Name, name, err)
 	}
-	client, err := at.Client(m.agent, m.getenv)
+	client, err := at.Client(keyed, m.by)
 	if err != nil {
 		return nil, err
 	}
@@ -206,13 +216,17 @@ func (m Models) allowed(name string) error {
 		return err
 	}
 	at, _, _ := strings.Cut(name, "/")
-	p := m.provider(at)
-	if p == nil {
-		return nil
+	if p := m.provider(at); p != nil {
+		return m.allowedAt(p)
 	}
+	return nil
+}
+
+// allowedAt returns an error if a policy forbids to call a provider where it is.
+func (m Models) allowedAt(p *settings.Provider) error {
 	address, err := url.Parse(p.BaseURL(m.getenv))
 	if err != nil {
-		return fmt.Errorf("model %s: its address: %w", name, err)
+		return fmt.Errorf("the address of %s: %w", p.Name, err)
 	}
 	return m.allows(policy.Providers, address.Scheme+"://"+address.Host)
 }

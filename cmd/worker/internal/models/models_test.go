@@ -36,7 +36,7 @@ func TestServerWithoutKey(t *testing.T) {
 		}
 		set := new(settings.Settings)
 		set.Register(pflag.NewFlagSet("worker", pflag.ContinueOnError))
-		known := models.New(set, environ, getenv, "agentworker/test", func(policy.Kind, string) error { return nil })
+		known := models.New(set, settings.Caller{Environ: environ, Getenv: getenv, UserAgent: "agentworker/test"}, func(policy.Kind, string) error { return nil })
 		m, err := known.Get("")
 		if err != nil || m.Name() != want {
 			t.Errorf("the server answers %s: got %v, %v, want %s", answer, m, err, want)

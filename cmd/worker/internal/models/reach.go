@@ -28,13 +28,13 @@ func (m Models) Reach(ctx context.Context) (name, sent string, err error) {
 	if p == nil {
 		return name, "", nil
 	}
-	key, err := p.APIKey(m.environ, m.getenv)
+	key, err := p.APIKey(m.by.Environ, m.getenv)
 	if err != nil {
 		return name, "", fmt.Errorf("model %s: %w", name, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
 	defer cancel()
-	client, err := p.Client(m.agent, m.getenv)
+	client, err := p.Client(p, m.by)
 	if err != nil {
 		return name, "", err
 	}

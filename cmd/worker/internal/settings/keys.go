@@ -46,15 +46,18 @@ type Provider struct {
 	configured bool // the setting "providers" has its address
 	typed      bool // Form is what the setting says
 
+	headersCommand *keptOutput // prints headers; nil means there is none
+	models         []string    // that the setting names
+	timeouts       timeouts
+
 	agent       string // whose key it is; empty means that of all agents without one
 	keyVariable string // that holds it; empty means the row's
 	wrong       error  // with the setting; set only for an agent's own key
 
 	listed func() string // the first model of the server; nil means not asked yet
 
-	mu      sync.Mutex
-	key     string // what the command has said
-	keyFrom time.Time
+	mu     sync.Mutex
+	keyOut *keptOutput // of the command; nil means that it has not run
 }
 
 // Provider returns the settings of a provider; nil means there is none of that name.
@@ -147,13 +150,14 @@ func (p *Provider) BaseURL(getenv func(string) string) string {
 	return cmp.Or(p.OwnBase(getenv), p.Base)
 }
 
-// Client returns the HTTP client for the provider. userAgent is how the program calls itself.
-func (p *Provider) Client(userAgent string, getenv func(string) string) (*http.Client, error) {
+// Client returns the HTTP client for the provider, with the key of keyed where a command prints it.
+func (p *Provider) Client(keyed *Provider, by Caller) (*http.Client, error) {
 	connection := p.connection
-	connection.UserAgent, connection.Headers = userAgent, make(map[string]string)
+	connection.UserAgent, connection.Headers = by.UserAgent, make(map[string]string)
+	connection.Fresh = p.fresh(keyed, by.Environ)
 	var err error
 	for name, text := range p.connection.Headers {
-		if connection.Headers[name], err = expand(text, getenv); err != nil {
+		if connection.Headers[name], err = expand(placed(text, by.Place), by.Getenv); err != nil {
 			return nil, fmt.Errorf("the provider %s: headers: %s: %w", p.Name, name, err)
 		}
 	}
@@ -162,6 +166,14 @@ func (p *Provider) Client(userAgent string, getenv func(string) string) (*http.C
 		return nil, fmt.Errorf("the provider %s: %w", p.Name, err)
 	}
 	return client, nil
+}
+
+// Caller is the program that asks providers.
+type Caller struct {
+	Environ   []string
+	Getenv    func(string) string
+	UserAgent string
+	Place     func(name string) string // the user and the workspace, by these names
 }
 
 // HasKey reports whether a setting or a variable has the key.
@@ -215,7 +227,7 @@ func (p *Provider) APIKey(environ []string, getenv func(string) string) (string,
 		}
 		return key, nil
 	case p.command != "":
-		key, err := p.commandKey(environ)
+		key, err := p.commandKey(environ, false)
 		if err != nil {
 			return "", fmt.Errorf("%s: %w", named("-api-key-command"), err)
 		}
@@ -306,14 +318,15 @@ func oneKey(data []byte) (string, error) {
 	return key, nil
 }
 
-// commandKey returns the output of the key command, and runs it again when that is old.
-func (p *Provider) commandKey(environ []string) (string, error) {
+// commandKey returns the output of the key command, and runs it again when that is old, or was refused.
+func (p *Provider) commandKey(environ []string, again bool) (string, error) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.key != "" && time.Since(p.keyFrom) < keyAge {
-		return p.key, nil
+	if p.keyOut == nil {
+		p.keyOut = &keptOutput{command: p.command}
 	}
-	out, err := runKeyCommand(p.command, environ)
+	kept := p.keyOut
+	p.mu.Unlock()
+	out, err := kept.read(environ, again)
 	if err != nil {
 		return "", err
 	}
@@ -321,7 +334,6 @@ func (p *Provider) commandKey(environ []string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("what it prints %w", err)
 	}
-	p.key, p.keyFrom = key, time.Now()
 	return key, nil
 }
 

@@ -28,6 +28,9 @@ type providerConfig struct {
 	CertFile string            `json:"certFile"`
 	KeyFile  string            `json:"keyFile"`
 	Proxy    string            `json:"proxy"`
+	Command  string            `json:"headersCommand"`
+	Models   []string          `json:"models"`
+	Timeouts timeouts          `json:"timeouts"`
 }
 
 // providersValue returns the setting "providers": an object of providers by their names. What a
@@ -102,9 +105,18 @@ func (s *Settings) addProvider(name string, data json.RawMessage, dir string) er
 		}
 	}
 	for header, text := range c.Headers {
-		if header == "" || strings.ContainsAny(header+text, "\r\n\x00") || strings.ContainsAny(header, " :\t") {
-			return fmt.Errorf("headers: %q can't be a header", header)
+		if err := checkHeader(header, text); err != nil {
+			return fmt.Errorf("headers: %w", err)
 		}
+	}
+	if p.headersCommand = nil; c.Command != "" {
+		p.headersCommand = &keptOutput{command: c.Command}
+	}
+	if p.models, p.timeouts = c.Models, c.Timeouts; slices.Contains(c.Models, "") {
+		return errors.New("models: an empty text is no name of a model")
+	}
+	if err := c.Timeouts.check(); err != nil {
+		return err
 	}
 	p.connection = provider.Connection{
 		Headers: c.Headers, Query: c.Query, Proxy: c.Proxy,

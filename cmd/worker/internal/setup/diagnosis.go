@@ -8,9 +8,11 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"time"
 
 	"github.com/fsnotify/fsnotify"
 
+	"github.com/agentworker/worker/cmd/worker/internal/models"
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/sandbox"
 )
@@ -65,6 +67,9 @@ func (p doctor) model(ctx context.Context) finding {
 	case sent == "" && name == "offline":
 		f.State, f.Text = noteState, "offline, which reads files and writes none, since no provider's key is set"
 		f.Advice = "set ANTHROPIC_API_KEY, or OPENAI_API_KEY, or put a key into the config file"
+		if hint := models.Hint(p.Models().Local(ctx, time.Second)); hint != "" {
+			f.Advice += "; " + hint
+		}
 	case sent == "":
 		f.State, f.Text = fineState, name
 	default:
