@@ -19,6 +19,11 @@ func (s *Session) answer(p *Profile, held []string, ask *wire.Ask) *Refusal {
 			return nil
 		}
 		return p.refusedSocket(ask.New)
+	case "pipe": // that of a workspace is a file of it
+		if contains(p.Workspace, ask.New) || s.sockets.has(ask.Socket) {
+			return nil
+		}
+		return p.refusedSocket(ask.New)
 	}
 	if ask.Op == "read" {
 		if p.judge(ask.New).read {

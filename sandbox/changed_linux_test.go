@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -184,6 +185,74 @@ func TestReplacedIsNotChanged(t *testing.T) {
 		}
 	}
 	if strings.Count(out, "works") < 120 {
+		t.Errorf("%s", out)
+	}
+}
+
+// racedOpen opens a path that another thread changes between one that the kernel would open itself and one
+// that came meanwhile.
+const racedOpen = `cat > r.c <<'C'
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static char path[32]; static const char *good; static volatile int over;
+static void *swap(void *x) { while (!over) { memcpy(path, "b.env", 6); memcpy(path, good, strlen(good) + 1); } return 0; }
+int main(int argc, char **argv) {
+	for (int k = 2; k < argc; k++) {
+		pthread_t t; char buf[64]; int opened = 0;
+		good = argv[k]; over = 0; strcpy(path, good);
+		pthread_create(&t, 0, swap, 0);
+		for (int i = 0; i < atoi(argv[1]); i++) {
+			int f = open(path, O_RDONLY|O_NONBLOCK);
+			if (f < 0) continue;
+			memset(buf, 0, sizeof buf);
+			if (read(f, buf, sizeof buf - 1) > 0 && strstr(buf, "S3CRETMARK")) printf("%s by %s\n", "S3CRETMARK", good);
+			close(f); opened++;
+		}
+		over = 1; pthread_join(t, 0);
+		if (!opened) printf("%s was never opened\n", good);
+	}
+	puts("end");
+}
+C
+gcc -pthread -o r r.c && mkfifo pipe && `
+
+// TestRacedOpen: a program that changes the path of its own open does not reach a file that came meanwhile.
+func TestRacedOpen(t *testing.T) {
+	p := newPlace(t, secretRules, `ln -s /proc/self/stat own; echo fine > plain`, sandbox.Options{})
+	out := p.meanwhile(racedOpen+"./r "+strconv.Itoa(rounds(1000, 10_000))+" /proc/self/status pipe /dev/null plain own /proc/self/exe /proc/mounts", `echo S3CRETMARK > b.env`)
+	if out != "end\n" {
+		t.Errorf("%s", out)
+	}
+}
+
+// TestKernelFiles: files below /proc are those of the caller, by whatever name, and tell nothing of process 1 of the
+// sandbox that it would not tell.
+func TestKernelFiles(t *testing.T) {
+	p := newPlace(t, all, `ln -s /proc/self/stat own`, sandbox.Options{})
+	out := p.limited(`python3 -c '
+import os
+me=str(os.getpid())
+def first(p): return open(p).read().split()[0]
+for p in ("/proc/self/stat","/proc/%s/stat"%me,"own","/proc/thread-self/stat","/proc/self/task/%s/stat"%me,"/proc/self/../self/stat"): assert first(p)==me, p
+os.chdir("/proc"); assert first("self/stat")==me; os.chdir("/proc/self"); assert first("stat")==me
+d=os.open("/proc/self",os.O_RDONLY); assert os.read(os.open("stat",os.O_RDONLY,dir_fd=d),9).split()[0]==me.encode()
+assert "PATH" in open("/proc/self/environ").read() and open("/proc/self/maps").read() and open("/proc/self/mem","rb").seek(0)==0
+assert open("/proc/self/exe","rb").read(4)==b"\x7fELF" and str(d) in os.listdir("/proc/self/fd") and os.listdir("/proc/self/task")==[me] and os.listdir("/proc/self/ns")
+for p in ("/proc/meminfo","/proc/mounts","/proc/self/mountinfo","/proc/net/dev","/proc/1/stat","/proc/1/cmdline","/proc/1/status","/proc/sys/kernel/ostype","/etc/mtab","/proc/self/ns/net","/proc/cpuinfo"): os.close(os.open(p,os.O_RDONLY))
+def no(p,f=os.O_RDONLY):
+    try: os.open(p,f)
+    except OSError: return
+    print("opened",p)
+threads=[t for t in range(1,40) if os.path.exists("/proc/%d"%t) and open("/proc/%d/status"%t).read().split("Tgid:")[1].split()[0]=="1"]
+for t in threads:
+    for f in ("mem","environ","maps","smaps","auxv","pagemap","fd","fdinfo","map_files","exe","cwd","root","task/%d/mem"%t,"task/%d/environ"%t,"io","syscall","stack","personality"): no("/proc/%d/%s"%(t,f))
+    no("/proc/%d/mem"%t,os.O_RDWR); no("/proc/%d/task/1/maps"%t); no("/proc/1/task/%d/fd"%t)
+print("end")'; sleep 100 & ps aux | grep -c ps; head -c 20 /proc/$!/stat > /dev/null && cat /proc/$!/environ > /dev/null && echo other; kill $!`)
+	if !strings.Contains(out, "end\n") || strings.Contains(out, "opened") || !strings.Contains(out, "other") {
 		t.Errorf("%s", out)
 	}
 }

@@ -170,7 +170,7 @@ var gitData = []string{"objects", "refs", "logs", "lfs", "rr-cache", "info"}
 
 // Refusal is what a sandbox did not let a command do.
 type Refusal struct {
-	Op   string `json:"op"` // read, open, change, make, symlink, link, rename, exchange, bound, connect, move or remove
+	Op   string `json:"op"` // read, open, change, make, symlink, link, rename, exchange, bound, connect, pipe, move or remove
 	Path string `json:"path"`
 	// Reason names the rule, or what else protects the path.
 	Reason string `json:"reason"`
@@ -344,7 +344,7 @@ func (f *folding) folder(dir string) bool {
 // name of the folder in the other case leads to the same file, or it does not. One without a name to
 // try, or that can't be listed, is as the folder above it.
 var foldsNames = func(dir string) bool {
-	f, err := os.Open(dir)
+	f, err := os.Open(dir + "/.") // never a pipe
 	if err != nil {
 		return false
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/agentworker/worker/sandbox/internal/wire"
 )
 
-// refusedSocket returns why a command may not reach a socket that another program has bound;
-// nil means it may.
+// refusedSocket returns why a command may not reach a socket or a named pipe that another program has
+// made; nil means it may.
 func (p *Profile) refusedSocket(path string) *Refusal {
 	value := hostport.Socket + path
 	d := p.layers.Decide([]permission.Value{{Tool: networkTool, Text: value}})
@@ -22,7 +22,7 @@ func (p *Profile) refusedSocket(path string) *Refusal {
 	case named || d.Action == permission.Deny:
 		return &Refusal{"connect", path, d.Reason()}
 	}
-	return &Refusal{"connect", path, "another program has bound this socket, and no rule about network names " + value}
+	return &Refusal{"connect", path, "another program has made this socket or pipe, and no rule about network names " + value}
 }
 
 // sharedSockets returns the sockets that rules let commands reach by their path. They are
@@ -43,7 +43,7 @@ func sharedSockets(p *Profile) (out []Folder) {
 // maxSockets bounds the sockets that are remembered of a session.
 const maxSockets = 100_000
 
-// sockets are the sockets that a session's commands have bound. The commands may reach them.
+// sockets are the sockets and named pipes that a session's commands have made. The commands may reach them.
 type sockets struct {
 	mu    sync.Mutex
 	bound map[wire.Socket]struct{}

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/agentworker/worker/internal/boundedfile"
 )
 
 // Bounds of the index of a repository that is looked at.
@@ -70,7 +72,7 @@ func read(dir string) (top string, data []byte, written time.Time, err error) {
 	if err != nil || gitDir == "" {
 		return "", nil, written, err
 	}
-	f, err := os.Open(filepath.Join(gitDir, "index"))
+	f, err := boundedfile.Open(filepath.Join(gitDir, "index"))
 	if errors.Is(err, os.ErrNotExist) {
 		return top, nil, written, nil
 	}
@@ -102,7 +104,7 @@ func gitFolder(dir string) (top, gitDir string, err error) {
 		case err == nil && info.IsDir():
 			return dir, gitDir, nil
 		case err == nil && info.Size() < maxGitFile: // of a worktree or a submodule
-			data, err := os.ReadFile(gitDir)
+			data, err := boundedfile.Read(gitDir, maxGitFile)
 			to, ok := strings.CutPrefix(strings.TrimSpace(string(data)), "gitdir: ")
 			if err != nil || !ok {
 				return "", "", errors.Join(errIndex, err)

@@ -214,7 +214,7 @@ func (c *caller) base(dirfd int32, name string) (int, string, error) {
 			return -1, "", unix.ENOENT
 		}
 		link += "/" + fd
-	} else if link != "cwd" && link != "root" {
+	} else if link != "cwd" && link != "root" && link != "exe" {
 		return -1, "", unix.EACCES
 	}
 	fd, err := c.magic(link)

@@ -30,7 +30,20 @@ func (s *supervisor) do(c *caller) error {
 		if kind != 0 && kind != unix.S_IFREG && kind != unix.S_IFIFO && kind != unix.S_IFSOCK {
 			return unix.EPERM
 		}
-		return c.make(int32(a[0]), a[1], false, func(p place) error { return unix.Mknodat(p.dir, p.name, uint32(a[2]), 0) })
+		made := wire.Ask{Op: "bound"}
+		err := c.make(int32(a[0]), a[1], false, func(p place) error {
+			err := unix.Mknodat(p.dir, p.name, uint32(a[2]), 0)
+			if err == nil && kind == unix.S_IFIFO {
+				made.Socket, err = identify(p.dir, p.name)
+			}
+			return err
+		})
+		if err != nil || kind != unix.S_IFIFO {
+			return err
+		}
+		done, err := c.s.ask(made)
+		done()
+		return err
 	case unix.SYS_SYMLINKAT:
 		target, err := c.text(a[0])
 		if err != nil {

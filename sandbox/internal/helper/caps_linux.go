@@ -75,6 +75,20 @@ func permitted(caps []uintptr) []uintptr {
 	return out
 }
 
+// setEffective has the calling thread use a capability that it may use, or not.
+func setEffective(capability uintptr, on bool) error {
+	var data [2]unix.CapUserData
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	if err := unix.Capget(&header, &data[0]); err != nil {
+		return err
+	}
+	bit := uint32(1) << (capability % 32)
+	if data[capability/32].Effective &^= bit; on {
+		data[capability/32].Effective |= bit & data[capability/32].Permitted
+	}
+	return unix.Capset(&header, &data[0])
+}
+
 // setLimit sets a resource limit of the calling process: all that it starts
 // have it too.
 func setLimit(resource int, value uint64) error {

@@ -2,7 +2,8 @@ package helper
 
 import (
 	"errors"
-	"path"
+	"os"
+	"strconv"
 	"strings"
 
 	"github.com/agentworker/worker/sandbox/internal/wire"
@@ -24,7 +25,7 @@ func (c *caller) look(dirfd int32, addr uint64, flags int) error {
 		return err
 	}
 	if ofKernel(name) {
-		return errNative
+		return lookKernel(c, name, flags)
 	}
 	base, rest, err := c.base(dirfd, name)
 	if err != nil {
@@ -39,18 +40,32 @@ func (c *caller) look(dirfd int32, addr uint64, flags int) error {
 			return err
 		}
 	}
+	return c.lookAt(fd, flags)
+}
+
+// lookAt opens what fd holds for the caller.
+func (c *caller) lookAt(fd, flags int) error {
 	var st unix.Stat_t
 	var fs unix.Statfs_t
 	if err := errors.Join(unix.Fstat(fd, &st), unix.Fstatfs(fd, &fs)); err != nil {
 		return unix.EACCES
 	}
-	kind := st.Mode & unix.S_IFMT
-	switch {
+	real, err := (place{dir: fd}).real()
+	switch kind := st.Mode & unix.S_IFMT; {
 	case kind == unix.S_IFLNK:
 		return unix.ELOOP
-	case kind != unix.S_IFREG && kind != unix.S_IFDIR, fs.Type == unix.PROC_SUPER_MAGIC:
-		return errNative // a pipe that waits, a terminal, a process's own
-	case kind == unix.S_IFREG:
+	case err != nil: // a pipe without a name, or what is nowhere here
+	case fs.Type == unix.PROC_SUPER_MAGIC:
+		// Links have led here, and mean the caller where they have led to this process.
+		if rest, ok := strings.CutPrefix(real, "/proc/"+strconv.Itoa(os.Getpid())); ok && (rest == "" || rest[0] == '/') {
+			if fd, err = openKernel(c, "/proc/"+c.tgid+rest, flags&^unix.O_NOFOLLOW); err != nil {
+				return err
+			}
+		}
+		return giveKernel(c, fd, flags)
+	case kind == unix.S_IFCHR && real == "/dev/tty":
+		return c.terminal(flags)
+	case kind == unix.S_IFREG, kind == unix.S_IFIFO:
 		if err := c.judgeOpen(fd, &st, flags); err != nil {
 			return err
 		}
@@ -58,27 +73,15 @@ func (c *caller) look(dirfd int32, addr uint64, flags int) error {
 	return c.reopen(fd, flags)
 }
 
-// ofKernel reports whether an absolute path is one of the files by which the kernel
-// tells of processes, and leads to no other file.
-func ofKernel(name string) bool {
-	clean := path.Clean(name)
-	rest, ok := strings.CutPrefix(clean, "/proc")
-	if !ok || rest != "" && rest[0] != '/' {
-		return false
-	}
-	parts := strings.Split(rest, "/")
-	for i, part := range parts {
-		if part == "cwd" || part == "root" || (part == "fd" || part == "map_files") && i+1 < len(parts) {
-			return false
-		}
-	}
-	return true
-}
-
 // judgeOpen asks about a file that fd holds, if it is one that may have come since.
 func (c *caller) judgeOpen(fd int, st *unix.Stat_t, flags int) error {
 	p := place{dir: fd}
 	real, err := p.real()
+	if err == nil && st.Mode&unix.S_IFMT == unix.S_IFIFO {
+		if err := askAt(c, "pipe", fd, real); err != nil {
+			return err
+		}
+	}
 	if err != nil || !c.s.watched(real) || !c.s.came(real, st) {
 		return nil
 	}

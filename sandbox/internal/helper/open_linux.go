@@ -25,7 +25,7 @@ func (c *caller) openat(dirfd int32, addr uint64, flags int, mode uint32) error 
 		return err
 	}
 	if rest == "" { // one of the caller's own descriptors
-		return c.reopen(base, flags)
+		return c.lookAt(base, flags&^(unix.O_CREAT|unix.O_NOFOLLOW))
 	}
 	for range maxLinks {
 		p, err := c.placeAt(base, rest)
@@ -67,7 +67,7 @@ func (c *caller) openat(dirfd int32, addr uint64, flags int, mode uint32) error 
 				return err
 			}
 			if rest == "" {
-				return c.reopen(base, flags)
+				return c.lookAt(base, flags&^(unix.O_CREAT|unix.O_NOFOLLOW))
 			}
 		}
 	}
@@ -105,12 +105,11 @@ func (c *caller) existing(p place, st *unix.Stat_t, flags int) error {
 		return unix.EISDIR
 	case unix.S_IFREG:
 	default:
-		fd, err := unix.Openat(p.dir, p.name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		fd, err := c.hold(unix.Openat(p.dir, p.name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0))
 		if err != nil {
 			return err
 		}
-		c.open = append(c.open, fd)
-		return c.reopen(fd, flags)
+		return c.lookAt(fd, flags&^(unix.O_CREAT|unix.O_NOFOLLOW))
 	}
 	open := func() error {
 		fd, err := unix.Openat(p.dir, p.name, flags&^unix.O_CREAT|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
@@ -160,6 +159,9 @@ func (c *caller) openPipe(fd, flags int) {
 	defer unix.Close(fd)
 	runtime.LockOSThread() // and never unlocked
 	err := blockSignals()
+	if err == nil && c.id != c.s.own {
+		err = become(c.id)
+	}
 	got := -1
 	if err == nil {
 		got, err = unix.Open(self(fd), flags, 0)

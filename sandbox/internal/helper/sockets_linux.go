@@ -178,17 +178,24 @@ func (c *caller) reachable(name string) ([]byte, error) {
 	if st.Mode&unix.S_IFMT != unix.S_IFSOCK {
 		return nil, unix.ECONNREFUSED
 	}
-	ask := wire.Ask{Op: "connect"}
-	if ask.Socket, err = identify(at, ""); err != nil {
+	real, err := (place{dir: at}).real()
+	if err != nil {
 		return nil, err
 	}
-	if ask.New, err = (place{dir: at}).real(); err != nil {
-		return nil, err
-	}
-	done, err := c.s.ask(ask)
-	done()
+	err = askAt(c, "connect", at, real)
 	raw := binary.NativeEndian.AppendUint16(nil, unix.AF_UNIX)
 	return append(append(raw, self(at)...), 0), err
+}
+
+// askAt asks about what fd holds, by which file it is and by its path.
+func askAt(c *caller, op string, fd int, real string) error {
+	id, err := identify(fd, "")
+	if err != nil {
+		return err
+	}
+	done, err := c.s.ask(wire.Ask{Op: op, New: real, Socket: id})
+	done()
+	return err
 }
 
 // connectPatiently connects and answers. It ends with the command at the latest.

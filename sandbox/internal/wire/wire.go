@@ -159,11 +159,11 @@ const (
 // Ask is a change of the names or files in a judged folder, or a socket that a command has bound or wants
 // to reach. Paths are real ones, without symlinks. Only the last element may be one.
 type Ask struct {
-	Op  string // read, open, change, make, symlink, link, rename, exchange, bound, connect
+	Op  string // read, open, change, make, symlink, link, rename, exchange, bound, connect, pipe
 	Old string // of link, rename, exchange
 	New string
 
-	Socket Socket // of bound, connect
+	Socket Socket // of bound, connect, pipe
 }
 
 // Socket tells the file of a socket from all others that there were.
