@@ -10,8 +10,10 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/eventbus/event"
+	"github.com/agentworker/worker/internal/hookconfig"
 	"github.com/agentworker/worker/internal/secrets"
 	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session/audit"
 	"github.com/agentworker/worker/session/conversation"
 	"github.com/agentworker/worker/session/gate"
@@ -115,71 +117,49 @@ func (m *Manager) openClaimed(ctx context.Context, spec *Spec) (*Session, error)
 const commandsPerTakeover = 1000
 
 // newSession returns the session of a spec. Nothing of it is stored. It adds to the spec's
-// warnings.
+// warnings. Each part is made of those before it.
 func (m *Manager) newSession(ctx context.Context, spec *Spec) (*Session, error) {
-	tools, err := spec.ToolSet, error(nil)
-	if tools == nil {
-		if tools, err = gate.NewToolSet(spec.Tools...); err != nil {
-			return nil, err
+	tools, err := spec.toolSet()
+	if err != nil {
+		return nil, err
+	}
+	policy, err := m.p.calls.Policy.Current()
+	if err != nil {
+		return nil, err
+	}
+	picked, err := m.pick(spec)
+	if err != nil {
+		return nil, err
+	}
+	above := m.inherited(spec.Parent)
+	if spec.Paths != nil {
+		above.paths = *spec.Paths
+	}
+	rec := m.recordOf(ctx, spec)
+	if spec.Claimed == nil {
+		rec.Policy, rec.Resident = policy.Hash(), residentName(spec.ResidentFile, above.paths, m.p.paths)
+		if spec.Agent != "" {
+			rec.Model = picked.model.Name()
 		}
 	}
-	p := m.p
-	policy, err := p.calls.Policy.Current()
+	life := lifetime.NewLife(above.life, ctx)
+	log := journal.New(&m.p.Process, above.log, life, rec)
+	hides, err := m.hidesOf(ctx, spec, log)
 	if err != nil {
 		return nil, err
 	}
 	s := &Session{
-		p: p, parent: spec.Parent, caller: spec.Agent == "", talk: conversation.New(), inbox: inbox.New(), done: make(chan struct{}),
+		p: m.p, parent: spec.Parent, id: rec.ID, path: rec.Path, caller: spec.Agent == "",
+		life: life, log: log, talk: conversation.New(), inbox: inbox.New(), hidden: hides, first: firstPrompt{router: picked.router},
 		agent: agent{
-			system: spec.System, model: spec.CallerModel, params: spec.Params, accept: spec.Accept, checks: spec.Checks, about: spec.About,
+			system: spec.System, model: picked.model, rest: picked.rest, params: spec.Params, accept: spec.Accept, checks: spec.Checks, about: spec.About,
 			maxSteps: cmp.Or(spec.MaxSteps, 10), timeLimit: spec.TimeLimit,
 		},
 		compaction: spec.Compaction, stall: stallLimits{limit: spec.Stall, notice: spec.StallNotice},
-		lasting: spec.Lasting, allowed: spec.allowedTools(), resident: spec.ResidentFile, move: spec.move,
+		lasting: spec.Lasting, allowed: spec.allowedTools(), resident: spec.ResidentFile, move: spec.move, done: make(chan struct{}),
 	}
-	paths, budget := p.paths, spec.Budget
-	var life *lifetime.Life
-	var log *journal.Journal
-	if above := spec.Parent; above != nil {
-		life, log, paths = above.life, above.log, above.calls.Paths
-		if budget == nil {
-			budget = above.usage.budget
-		}
-	}
-	if spec.Paths != nil {
-		paths = *spec.Paths
-	}
-	if !s.caller {
-		if err := m.pickModel(s, spec); err != nil {
-			return nil, err
-		}
-	}
-	var record record.Record
-	if spec.Claimed != nil {
-		record = spec.Claimed.Record
-	} else {
-		record = m.newRecord(ctx, spec)
-		record.Policy, record.Resident = policy.Hash(), residentName(spec.ResidentFile, paths, p.paths)
-		if !s.caller {
-			record.Model = s.agent.model.Name()
-		}
-	}
-	s.id, s.path = record.ID, record.Path
-	s.life = lifetime.NewLife(life, ctx)
-	s.log = journal.New(&p.Process, log, s.life, record)
-	s.calls = toolcall.New(&p.calls, s.log, s.life, spec.Approver)
-	s.calls.Tools, s.calls.Paths = tools.Only(s.allowed), paths
-	s.calls.Rules.Set(spec.rulesets())
-	s.calls.AgentHooks = spec.Hooks
-	if above := spec.Parent; above != nil {
-		s.calls.HooksAbove = append(slices.Clip(above.calls.HooksAbove), above.calls.AgentHooks...)
-	}
-	s.commands = p.commands.Open(commander{s}, commandsPerTakeover*record.Takeovers)
-	s.calls.Background = s.commands
-	if err = m.hide(ctx, s, spec.Resumes); err != nil {
-		return nil, err
-	}
-	s.usage = usage{budget: budget, totals: &p.totals, log: s.log, life: s.life, ask: s.calls.AskBudget}
+	s.calls = m.newCalls(s, spec, tools, above)
+	s.usage = usage{budget: cmp.Or(spec.Budget, above.budget), totals: &m.p.totals, log: log, life: life, ask: s.calls.AskBudget}
 	switch {
 	case s.caller:
 	case spec.Fork != nil:
@@ -190,18 +170,48 @@ func (m *Manager) newSession(ctx context.Context, spec *Spec) (*Session, error) 
 	return s, nil
 }
 
-// hide gives a session its view of credentials, with what the session before it has sent.
-func (m *Manager) hide(ctx context.Context, s *Session, resumes *Resumed) (err error) {
-	if s.hidden, err = m.hides(s.parent, s.log); err != nil || s.hidden == nil {
-		return err
+// inherited is what a session has of its parent, or of its process.
+type inherited struct {
+	life   *lifetime.Life
+	log    *journal.Journal
+	paths  permission.Workspace
+	budget Budget
+	hooks  []*hookconfig.Hook
+}
+
+// inherited returns what a session has of a parent; nil means that it is a root.
+func (m *Manager) inherited(parent *Session) inherited {
+	if parent == nil {
+		return inherited{paths: m.p.paths}
 	}
-	s.calls.PutBack = s.hidden.PutBack
-	if resumes == nil || resumes.ID == "" {
-		return nil
+	hooks := append(slices.Clip(parent.calls.HooksAbove), parent.calls.AgentHooks...)
+	return inherited{parent.life, parent.log, parent.calls.Paths, parent.usage.budget, hooks}
+}
+
+// newCalls returns the tool calls of a session, with the commands that go on in its background.
+func (m *Manager) newCalls(s *Session, spec *Spec, tools *gate.ToolSet, above inherited) *toolcall.Calls {
+	c := toolcall.New(&m.p.calls, s.log, s.life, spec.Approver)
+	c.Tools, c.Paths = tools.Only(s.allowed), above.paths
+	c.Rules.Set(spec.rulesets())
+	c.AgentHooks, c.HooksAbove = spec.Hooks, above.hooks
+	if s.hidden != nil {
+		c.PutBack = s.hidden.PutBack
 	}
-	before, err := m.p.Store.Transcripts.Hidden(ctx, resumes.ID)
-	s.hidden.Restore(before)
-	return err
+	s.commands = m.p.commands.Open(commander{s}, commandsPerTakeover*s.Record().Takeovers)
+	c.Background = s.commands
+	return c
+}
+
+// hidesOf returns how the model of a session reads credentials, with what the session before it
+// has sent.
+func (m *Manager) hidesOf(ctx context.Context, spec *Spec, log *journal.Journal) (*hidden.View, error) {
+	hides, err := m.hides(spec.Parent, log)
+	if err != nil || hides == nil || spec.Resumes == nil || spec.Resumes.ID == "" {
+		return hides, err
+	}
+	before, err := m.p.Store.Transcripts.Hidden(ctx, spec.Resumes.ID)
+	hides.Restore(before)
+	return hides, err
 }
 
 // hides returns how the model of a session below parent reads credentials. The journal is told of
@@ -222,22 +232,35 @@ func (m *Manager) hides(parent *Session, to *journal.Journal) (*hidden.View, err
 	}), nil
 }
 
-// pickModel gives the session its model, or a router that picks it. Warnings say which models
-// were passed over.
-func (m *Manager) pickModel(s *Session, spec *Spec) (err error) {
-	var warnings []string
-	if s.agent.model, s.agent.rest, warnings, err = m.p.models.Pick(spec.Agent, spec.Models, spec.callersModel()); err != nil {
-		return err
-	}
-	if len(warnings) >= len(spec.Models) && spec.Fork == nil && spec.Resumes == nil { // no model that is named counts
-		s.first.router = spec.Router
-	}
-	spec.Warnings = append(warnings, spec.Warnings...)
-	return nil
+// picked is the model of a session.
+type picked struct {
+	model  model.Model
+	rest   []string // names of models that answer once it has failed
+	router Router   // picks another one; nil means the model stays
 }
 
-// newRecord returns the record of a new session, as far as the spec says it.
-func (m *Manager) newRecord(ctx context.Context, spec *Spec) record.Record {
+// pick returns the model of a session. Warnings of the spec say which ones were passed over.
+func (m *Manager) pick(spec *Spec) (p picked, err error) {
+	if spec.Agent == "" {
+		return picked{model: spec.CallerModel}, nil
+	}
+	var warnings []string
+	if p.model, p.rest, warnings, err = m.p.models.Pick(spec.Agent, spec.Models, spec.callersModel()); err != nil {
+		return p, err
+	}
+	if len(warnings) >= len(spec.Models) && spec.Fork == nil && spec.Resumes == nil { // no model that is named counts
+		p.router = spec.Router
+	}
+	spec.Warnings = append(warnings, spec.Warnings...)
+	return p, nil
+}
+
+// recordOf returns the record of a session: that of a claimed one, or a new one as far as the
+// spec says it.
+func (m *Manager) recordOf(ctx context.Context, spec *Spec) record.Record {
+	if spec.Claimed != nil {
+		return spec.Claimed.Record
+	}
 	r := record.Record{
 		Schema:          record.Schema,
 		ID:              cmp.Or(spec.ID, record.NewID("ses")),

@@ -176,6 +176,14 @@ type Resumed struct {
 	Before *permission.Ruleset
 }
 
+// toolSet returns the tools of the spec.
+func (spec *Spec) toolSet() (*gate.ToolSet, error) {
+	if spec.ToolSet != nil {
+		return spec.ToolSet, nil
+	}
+	return gate.NewToolSet(spec.Tools...)
+}
+
 // allowedTools are the tools that the session may have, as may those above it.
 func (spec *Spec) allowedTools() []string {
 	switch {
