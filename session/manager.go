@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/errtext"
+	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session/askuser"
 	"github.com/agentworker/worker/session/audit"
@@ -19,6 +20,7 @@ import (
 	"github.com/agentworker/worker/session/index"
 	"github.com/agentworker/worker/session/journal"
 	"github.com/agentworker/worker/session/lease"
+	"github.com/agentworker/worker/session/log"
 	"github.com/agentworker/worker/session/models"
 	"github.com/agentworker/worker/session/notes"
 	"github.com/agentworker/worker/session/record"
@@ -126,7 +128,7 @@ func (m *Manager) Close() error {
 	if m.requests != nil {
 		m.requests.Close()
 	}
-	m.p.commands.Close()
+	m.p.commands.Close(event.WorkerEnd)
 	ctx, cancel := context.WithTimeout(context.Background(), index.WriteTimeout)
 	defer cancel()
 	if m.cleans.Load() { // the rest is for the sweeps of others
@@ -273,9 +275,25 @@ func (c commander) CommandEnded(info commands.Info, end commands.End) {
 	c.s.log.Publish(ev)
 }
 
+// CommandProgressed implements [commands.Session].
+func (c commander) CommandProgressed(info commands.Info, p commands.Progress) {
+	c.s.log.Publish(event.CommandProgress{CommandID: info.ID, Line: p.Line, Bytes: p.Bytes, Waits: p.Waits})
+}
+
 // CommandMatched implements [commands.Session]: the model gets a message between two steps.
 func (c commander) CommandMatched(info commands.Info, n commands.Notice) {
 	c.s.Notify(fmt.Sprintf("msg_%s_%s_%d", c.s.id, info.ID, n.Number), n.Message(info))
+}
+
+// lost tells of the commands that a process of the session has left when it ended.
+func (c commander) lost(all []log.Command) {
+	for _, lost := range all {
+		if !lost.Lost {
+			c.s.log.Publish(event.CommandEnd{CommandID: lost.CommandID, Signal: "signal: killed", StoppedBy: event.WorkerEnd})
+		}
+		name := lost.CommandID + " (" + termtext.OneLine(lost.Command, termtext.MaxTitle) + ")"
+		c.s.Notify("msg_"+c.s.id+"_"+lost.CommandID+"_lost", "The command "+name+" in the background has ended with the worker that ran it. Another worker goes on with your task: start it again if you need it.")
+	}
 }
 
 // Judge implements [commands.Session].
@@ -313,6 +331,19 @@ func (r requested) MoveToBackground(req requests.BackgroundRequest) (answer requ
 	}
 	err := s.MoveToBackground(req.By)
 	if answer.Taken = err == nil; err != nil && !errors.Is(err, ErrNotWaiting) && !errors.Is(err, record.ErrEnded) {
+		answer.Refused = errtext.Of(err)
+	}
+	return answer
+}
+
+// StopCommand implements [requests.Sessions].
+func (r requested) StopCommand(req requests.CommandRequest) (answer requests.RequestAnswer) {
+	s, ok := r.m.Live(req.SessionID)
+	if !ok {
+		return answer
+	}
+	err := s.commands.Stop(req.CommandID, req.By)
+	if answer.Taken = err == nil; err != nil {
 		answer.Refused = errtext.Of(err)
 	}
 	return answer

@@ -105,6 +105,7 @@ func (m *Manager) openClaimed(ctx context.Context, spec *Spec) (*Session, error)
 		m.p.models.Pause(s.agent.model, models.Pause{Until: p.Until, Why: p.Reason})
 	}
 	m.enlist(s)
+	commander{s}.lost(st.Commands)
 	s.calls.Audit.Start(audit.SessionResumed)
 	if spec.Budget != nil {
 		spec.Budget.Own(s.id, budgetOwner{s.log})

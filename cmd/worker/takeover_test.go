@@ -212,3 +212,41 @@ func TestTakeover(t *testing.T) {
 		t.Errorf("%v: %s", err, events)
 	}
 }
+
+// TestTakeoverCommand: nothing is left of a command in the background when its worker is killed. The
+// next worker tells of its end, on the stream and in the conversation.
+func TestTakeoverCommand(t *testing.T) {
+	start := `{"match": {"user": "Serve"}, "toolCalls": [{"name": "shell_exec", "arguments": {"command": "exec sleep 54325", "background": true}}]}` + "\n"
+	hanging := startModel(t, start+`{"match": {"user": "Serve"}, "text": "I", "hang": true}`)
+	model := startModel(t, start+`{"match": {"user": "Serve"}, "text": "Seen."}`)
+	dir := t.TempDir()
+	first := startServing(t, dir, hanging.URL, "--allow", "shell_exec:*")
+	first.listens()
+	var accepted struct{ SessionID string }
+	answer := first.post("/v1/tasks", `{"description":"d","prompt":"Serve","agentType":"general","background":true}`)
+	if err := json.Unmarshal([]byte(answer), &accepted); err != nil || accepted.SessionID == "" {
+		t.Fatalf("%s, %v", answer, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := hanging.Await(ctx, 2); err != nil {
+		t.Fatal(err)
+	}
+	first.stores(ctx, dir, accepted.SessionID, "tool_call_end")
+	first.kill()
+	second := startServing(t, dir, model.URL)
+	second.listens()
+	if got := second.post("/v1/tasks/wait", `{"sessionId":"`+accepted.SessionID+`"}`); !strings.Contains(got, `"Seen."`) {
+		t.Errorf("it is waited for in vain: %s", got)
+	}
+	if calls := model.Received(); len(calls) != 1 || !bytes.Contains(calls[0].Body, []byte("The command cmd_1 (exec sleep 54325) in the background has ended with the worker that ran it.")) {
+		t.Errorf("the model was sent %+v", calls)
+	}
+	events, err := exec.Command(second.cmd.Path, "events", accepted.SessionID, "--stored", "--json", "--dir", dir, "--state-dir", second.state).CombinedOutput()
+	if err != nil || bytes.Count(events, []byte(`"type":"command_end","commandId":"cmd_1","signal":"signal: killed","stoppedBy":"the end of its worker"`)) != 1 {
+		t.Errorf("%v: %s", err, events)
+	}
+	if left, err := exec.Command("pgrep", "-f", "[s]leep 54325").Output(); err == nil {
+		t.Errorf("these run: %s", left)
+	}
+}

@@ -91,6 +91,14 @@ func (t *topActions) Background(ctx context.Context, id string) (string, error) 
 	return "it runs in the background; its caller goes on", nil
 }
 
+// StopCommand implements [tui.Actions].
+func (t *topActions) StopCommand(ctx context.Context, id, command string) (string, error) {
+	if _, err := t.Records.Requests.StopCommand(ctx, id, command, app.Operator("worker top")); err != nil {
+		return "", err
+	}
+	return command + " is stopped", nil
+}
+
 // Answer implements [tui.Actions].
 func (t *topActions) Answer(ctx context.Context, id string, answer approval.Answer) (string, error) {
 	answer.By = app.Operator("worker top")

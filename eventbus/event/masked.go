@@ -58,6 +58,12 @@ func (e CommandStart) Masked() (Event, bool) {
 	return result(&m, e)
 }
 
+func (e CommandProgress) Masked() (Event, bool) {
+	var m masker
+	e.Line = m.text(e.Line)
+	return result(&m, e)
+}
+
 func (e CommandEnd) Masked() (Event, bool) {
 	var m masker
 	e.Signal, e.StoppedBy = m.text(e.Signal), m.text(e.StoppedBy)

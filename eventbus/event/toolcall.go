@@ -74,6 +74,17 @@ type CommandStart struct {
 	TTY        bool   `json:"tty,omitempty"` // it has a terminal
 }
 
+// CommandProgress reports what a command in the background has come to.
+type CommandProgress struct {
+	CommandID string `json:"commandId"`
+	Line      string `json:"line,omitempty"` // the last one that it has written
+	Bytes     int64  `json:"bytes"`          // that it has written
+	Waits     bool   `json:"waits,omitempty"`
+}
+
+// WorkerEnd is the [CommandEnd.StoppedBy] of a command that has ended with its process.
+const WorkerEnd = "the end of its worker"
+
 // CommandEnd reports that nothing runs any more of a command in the background.
 type CommandEnd struct {
 	CommandID  string `json:"commandId"`

@@ -20,6 +20,7 @@ func (QuestionAsked) Type() string        { return "question_asked" }
 func (QuestionAnswered) Type() string     { return "question_answered" }
 func (ToolProgress) Type() string         { return "tool_progress" }
 func (CommandStart) Type() string         { return "command_start" }
+func (CommandProgress) Type() string      { return "command_progress" }
 func (CommandEnd) Type() string           { return "command_end" }
 func (Check) Type() string                { return "check" }
 func (Todo) Type() string                 { return "todo" }
@@ -68,6 +69,7 @@ func init() {
 	register[QuestionAnswered](row{})
 	register[ToolProgress](row{})
 	register[CommandStart](row{})
+	register[CommandProgress](row{})
 	register[CommandEnd](row{})
 	register[Check](row{})
 	register[Todo](row{})

@@ -31,6 +31,7 @@ func (s *Server) table() []route {
 		{get, "/v1/sessions/{id}", caller.Read, s.sessions.show, false},
 		{http.MethodDelete, "/v1/sessions/{id}", caller.Run, s.sessions.stop, false},
 		{get, "/v1/sessions/{id}/events", caller.Read, s.sessions.events, true},
+		{post, "/v1/sessions/{id}/commands/{command}/stop", caller.Owner, s.sessions.stopCommand, false},
 		{get, "/v1/sessions/{id}/export", caller.Read, s.sessions.export, false},
 		{get, "/v1/approvals", caller.Read, s.approvals.list, false},
 		{get, "/v1/approvals/{id}", caller.Read, s.approvals.show, false},

@@ -76,6 +76,19 @@ func (s sessionAPI) stop(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, record)
 }
 
+// stopCommand stops a command in the background of a session, and answers with the session's record.
+func (s sessionAPI) stopCommand(w http.ResponseWriter, r *http.Request) error {
+	record, err := s.record(r)
+	if err == nil {
+		record, err = s.Sessions.Requests.StopCommand(r.Context(), record.ID, r.PathValue("command"), by(r))
+	}
+	if err != nil {
+		return err
+	}
+	s.Logger.Info("stopped a command of a session", "command", r.PathValue("command"), "session", record.ID, "by", by(r))
+	return answer(w, http.StatusOK, record)
+}
+
 // record returns the record of the session that the address names in full.
 func (s sessionAPI) record(r *http.Request) (*record.Record, error) {
 	id := r.PathValue("id")

@@ -51,10 +51,10 @@ func init() {
 	})
 	on(func(s *Session, ev event.Error, _ time.Time) { s.Error = line(ev.Message) })
 	folds.Nothing(
-		event.Stalled{},                                                                          // it holds until the next event: see [Session.apply]
-		event.SubagentEvent{},                                                                    // of another session
-		event.SessionResumed{}, event.AgentChanged{}, event.ModelSwitched{}, event.ModelPicked{}, // the record says it
-		event.ToolProgress{}, event.CommandStart{}, event.CommandEnd{}, event.Check{}, event.Plan{}, event.TurnComplete{}, // not shown
+		event.Stalled{},                                                  // it holds until the next event: see [Session.apply]
+		event.SubagentEvent{},                                            // of another session
+		event.AgentChanged{}, event.ModelSwitched{}, event.ModelPicked{}, // the record says it
+		event.ToolProgress{}, event.Check{}, event.Plan{}, event.TurnComplete{}, // not shown
 		event.ContextCompacted{}, event.AssignmentChanged{}, event.AgentsChanged{},
 	)
 }

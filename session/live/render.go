@@ -25,6 +25,8 @@ func (s *Session) Needs() string {
 		return "question"
 	case len(s.Questions) > 0, s.Status.Waiting():
 		return "approval"
+	case s.waiting() != nil:
+		return "input"
 	case s.Stalled:
 		return "stalled"
 	case s.Budget != nil && s.Budget.Percent >= 100:
@@ -48,6 +50,8 @@ func (s *Session) Doing() string {
 		return "its process has gone: stop it"
 	case len(s.Questions) > 0:
 		return s.Questions[0].Summary()
+	case s.waiting() != nil:
+		return s.waiting().String()
 	case s.Pause != nil:
 		return "until " + s.Pause.Until.Local().Format(time.TimeOnly) + ": " + line(s.Pause.Reason)
 	case s.Retry != nil:
@@ -56,6 +60,8 @@ func (s *Session) Doing() string {
 		return fmt.Sprintf("%s, and %d more", calls[0].Summary, len(calls)-1)
 	case len(calls) == 1:
 		return calls[0].Summary
+	case len(s.Commands) > 0:
+		return s.Commands[len(s.Commands)-1].String()
 	}
 	return ""
 }

@@ -46,6 +46,7 @@ type Session struct {
 	Pause    *event.Pause // nil means not paused
 	Stalled  bool         // nothing has happened for long
 
+	Commands  []Command  // that go on in its background, in the order of their starts
 	Calls     []Call     // tool calls that run, in the order of their starts
 	Questions []Question // tool calls that wait for a person, the oldest first
 	Text      string     // the end of what the model has said since the activity began
@@ -176,7 +177,7 @@ func (s *Session) say(text string) {
 func (s *Session) end(ev event.SessionEnd, at time.Time) {
 	s.Status, s.Reason, s.Ended = ev.Status, ev.StopReason, at
 	s.Activity, s.Calls, s.Questions, s.Text, s.TextSize = "", nil, nil, "", 0
-	s.Retry, s.Pause, s.Stalled, s.Lost = nil, nil, false, false
+	s.Retry, s.Pause, s.Stalled, s.Lost, s.Commands = nil, nil, false, false, nil
 }
 
 // put updates the session with its record. The record of a running session may be older than

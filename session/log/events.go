@@ -37,11 +37,20 @@ func init() {
 	on(func(f *fold, ev event.Plan, _ time.Time) { f.Plan = ev })
 	on(func(f *fold, ev event.Check, _ time.Time) { f.Record.Work = f.Record.Work.Checked(ev) })
 	on(func(f *fold, ev event.Error, _ time.Time) { f.lastError = ev.Message })
+	on(func(f *fold, ev event.CommandStart, _ time.Time) {
+		f.Commands = append(f.Commands, Command{CommandStart: ev})
+	})
+	on(func(f *fold, ev event.CommandProgress, _ time.Time) {
+		if i := findCommand(f.Commands, ev.CommandID); i >= 0 {
+			f.Commands[i].Line, f.Commands[i].Waits = ev.Line, ev.Waits
+		}
+	})
+	on(endCommand)
 	eventFolds.Nothing(
 		event.Stalled{},                                                       // it holds until the next event: see [fold.add]
 		event.SubagentEvent{},                                                 // of another session
 		event.AgentChanged{}, event.ModelSwitched{}, event.ContextCompacted{}, // entries say it
-		event.ModelPicked{}, event.ToolProgress{}, event.CommandStart{}, event.CommandEnd{}, event.Budget{}, event.AgentsChanged{},
+		event.ModelPicked{}, event.ToolProgress{}, event.Budget{}, event.AgentsChanged{},
 	)
 }
 
@@ -102,6 +111,23 @@ func (f *fold) wait(id string) {
 
 func (f *fold) settle(id string) {
 	f.Pending = slices.DeleteFunc(f.Pending, func(pending string) bool { return pending == id })
+}
+
+// findCommand returns where a command is; below 0: nowhere.
+func findCommand(all []Command, id string) int {
+	return slices.IndexFunc(all, func(c Command) bool { return c.CommandID == id })
+}
+
+// endCommand forgets a command, unless it has ended with its process.
+func endCommand(f *fold, ev event.CommandEnd, _ time.Time) {
+	i := findCommand(f.Commands, ev.CommandID)
+	switch {
+	case i < 0:
+	case ev.StoppedBy == event.WorkerEnd:
+		f.Commands[i].Lost = true
+	default:
+		f.Commands = slices.Delete(f.Commands, i, i+1)
+	}
 }
 
 func (f *fold) end(ev event.SessionEnd, at time.Time) {

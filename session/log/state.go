@@ -35,6 +35,9 @@ type State struct {
 	// Terms is how the session was called, as [OpenedEntry] got it.
 	Terms json.RawMessage
 
+	// Commands are those in the background that have not ended before their process.
+	Commands []Command
+
 	// Pending are the ids of the approvals without an outcome, in their order.
 	Pending []string
 
@@ -87,6 +90,14 @@ type State struct {
 	Compacted  bool                          // Sent is not everything
 	Opened     bool                          // the log has its first entry
 	LastStatus event.Status
+}
+
+// Command is a command in the background.
+type Command struct {
+	event.CommandStart
+	Line  string // the last one that it has written
+	Waits bool   // for input
+	Lost  bool   // it has ended with its process
 }
 
 // RecordOr returns the log's record. If the log lacks its beginning, it returns the stored

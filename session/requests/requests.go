@@ -20,6 +20,9 @@ type Sessions interface {
 
 	// MoveToBackground has the call that waits for a session return.
 	MoveToBackground(req BackgroundRequest) RequestAnswer
+
+	// StopCommand stops a command in a session's background, and does not wait for its end.
+	StopCommand(req CommandRequest) RequestAnswer
 }
 
 // Listener receives requests about the sessions of this process until Close.
@@ -42,6 +45,7 @@ func Listen(conn *nats.Conn, sender *Sender, bootID string, to Sessions, log *sl
 		sender.StopSubject(bootID):       r.receiveStop,
 		sender.SendSubject(bootID):       r.receiveSend,
 		sender.BackgroundSubject(bootID): r.receiveBackground,
+		sender.CommandSubject(bootID):    r.receiveCommand,
 	} {
 		sub, err := conn.Subscribe(subject, receive)
 		if err != nil {
@@ -104,6 +108,16 @@ func (r *Listener) receiveBackground(msg *nats.Msg) {
 	r.aside(func() {
 		r.answer(msg, req.SessionID, r.to.MoveToBackground(req))
 	})
+}
+
+// receiveCommand is called for one request at a time.
+func (r *Listener) receiveCommand(msg *nats.Msg) {
+	var req CommandRequest
+	if err := json.Unmarshal(msg.Data, &req); err != nil {
+		r.log.Warn("a request to stop a command is not understood", "err", err)
+		return
+	}
+	r.answer(msg, req.SessionID, r.to.StopCommand(req))
 }
 
 // aside runs f, which may take long, while later requests are received. It does nothing

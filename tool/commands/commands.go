@@ -57,6 +57,9 @@ type Session interface {
 	CommandStarted(c Info)
 	CommandEnded(c Info, end End)
 
+	// CommandProgressed hears now and then what a command has come to.
+	CommandProgressed(c Info, p Progress)
+
 	// CommandMatched hears of lines that a command was to notify of, and of its end if it has
 	// written none of them since. Each notice of a command has a number.
 	CommandMatched(c Info, n Notice)
@@ -83,8 +86,8 @@ func (t *Table) Open(s Session, before int) *Commands {
 }
 
 // Close ends the commands of all sessions, and returns when nothing of them runs. None begins
-// after that.
-func (t *Table) Close() {
+// after that. by says what has stopped them.
+func (t *Table) Close(by string) {
 	t.mu.Lock()
 	t.closed = true
 	open := make([]*Commands, 0, len(t.open))
@@ -94,7 +97,7 @@ func (t *Table) Close() {
 	t.mu.Unlock()
 	var ending sync.WaitGroup
 	for _, c := range open {
-		ending.Go(func() { c.End("the end of its worker") })
+		ending.Go(func() { c.End(by) })
 	}
 	ending.Wait()
 }
@@ -173,6 +176,7 @@ func (s *Commands) Start(b *tool.BackgroundCommand) (tool.Result, error) {
 	go func() {
 		defer s.ends.Done()
 		var watching sync.WaitGroup
+		watching.Go(func() { c.watch(s.session) })
 		if notify != nil {
 			watching.Go(func() { c.notify(s.session, notify) })
 		}
@@ -216,6 +220,7 @@ func (s *Commands) enter(b *tool.BackgroundCommand, log *outputLog) (*command, e
 		info:    Info{ID: fmt.Sprintf("cmd_%d", s.number), CallID: b.CallID, Line: b.Line, Terminal: b.Terminal},
 		log:     log,
 		done:    make(chan struct{}),
+		typed:   make(chan struct{}, 1),
 		stopped: make(chan struct{}),
 	}
 	s.list = append(s.list, c)
@@ -256,6 +261,19 @@ func (s *Commands) get(id string) (*command, error) {
 		return nil, fmt.Errorf("give the id of a command: %s", strings.Join(ids, ", "))
 	}
 	return nil, fmt.Errorf("there is no command %q in the background: there are %s", termtext.CutBytes(id, termtext.MaxTitle), strings.Join(ids, ", "))
+}
+
+// Stop has a command end. It does not wait for that. by says who stops it.
+func (s *Commands) Stop(id, by string) error {
+	c, err := s.get(id)
+	switch {
+	case err != nil:
+		return err
+	case c.over():
+		return fmt.Errorf("%s has ended", c.info.ID)
+	}
+	c.stop(by, false)
+	return nil
 }
 
 // Running describes the commands that run, in a line each.

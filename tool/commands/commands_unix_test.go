@@ -40,7 +40,8 @@ type place struct {
 	commands *commands.Commands
 	tools    map[string]tool.Tool
 
-	noticed chan commands.Notice // nil means nobody waits for them
+	noticed  chan commands.Notice   // nil means nobody waits for them
+	progress chan commands.Progress // the same
 
 	mu     sync.Mutex
 	events []string
@@ -63,7 +64,7 @@ func newPlace(t *testing.T, mode sandbox.Mode) *place {
 	for _, b := range append(builtin, commands.Tools(builtin, ws.Paths())...) {
 		p.tools[b.Spec().Name] = b
 	}
-	t.Cleanup(p.table.Close)
+	t.Cleanup(func() { p.table.Close("a test") })
 	return p
 }
 
@@ -77,6 +78,12 @@ func (p *place) CommandStarted(c commands.Info) { p.note("%s start %s", c.ID, c.
 func (p *place) CommandEnded(c commands.Info, end commands.End) {
 	p.note("%s end %v", c.ID, end)
 }
+func (p *place) CommandProgressed(c commands.Info, now commands.Progress) {
+	if p.progress != nil {
+		p.progress <- now
+	}
+}
+
 func (p *place) CommandMatched(c commands.Info, n commands.Notice) {
 	p.note("%s notice %d: %s", c.ID, n.Number, n.Message(c))
 	if p.noticed != nil {
@@ -271,6 +278,39 @@ func TestCommandNotify(t *testing.T) {
 	p.has("shell_exec", args{"command": "true", "notify": "x"}, "notify is for commands with background: true")
 }
 
+// TestCommandProgress: the session hears of the last line, and that a command waits for input.
+func TestCommandProgress(t *testing.T) {
+	for _, tty := range []bool{false, true} {
+		each(t, func(t *testing.T, p *place) {
+			p.progress = make(chan commands.Progress, 100)
+			until := func(want commands.Progress) {
+				t.Helper()
+				limit := time.After(time.Minute)
+				for {
+					select {
+					case got := <-p.progress:
+						if got.Line == want.Line && got.Waits == want.Waits {
+							return
+						}
+					case <-limit:
+						t.Fatalf("nothing is told of %+v", want)
+					}
+				}
+			}
+			p.has("shell_exec", args{"command": "printf 'one\\n\\033[1mGo on? [y/N] \\033[0m'; read x; sleep 4; echo; echo two; sleep 10000", "background": true, "tty": tty}, "cmd_1")
+			until(commands.Progress{Line: "Go on? [y/N]"})
+			until(commands.Progress{Line: "Go on? [y/N]", Waits: true})
+			p.has("shell_input", args{"id": "cmd_1", "text": "y\n"})
+			got := <-p.progress
+			if got.Waits {
+				t.Errorf("it was answered: %+v", got)
+			}
+			until(commands.Progress{Line: "two"})
+			p.commands.End("a test")
+		})
+	}
+}
+
 // TestCommandMuch: of much output the beginning and the end are shown, with the offset of what is
 // left out.
 func TestCommandMuch(t *testing.T) {
@@ -288,7 +328,7 @@ func TestCommandMuch(t *testing.T) {
 func TestCommandEnds(t *testing.T) {
 	for name, end := range map[string]func(p *place){
 		"session": func(p *place) { p.commands.End("a test") },
-		"worker":  func(p *place) { p.table.Close() },
+		"worker":  func(p *place) { p.table.Close("a test") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(t *testing.T, p *place) {

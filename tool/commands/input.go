@@ -175,6 +175,10 @@ func (c *command) write(text string, eof bool) error {
 	if err != nil {
 		return fmt.Errorf("%s has taken %d of %d bytes: it does not read, or its input has ended (%w)", c.info.ID, n, len(text), err)
 	}
+	select {
+	case c.typed <- struct{}{}:
+	default:
+	}
 	if eof {
 		return c.input.Close()
 	}

@@ -43,6 +43,7 @@ type Row struct {
 	Detached   bool        `json:"detached,omitempty"`
 	Resumes    string      `json:"resumes,omitempty"`
 	Background bool        `json:"background,omitempty"`
+	Commands   []command   `json:"commands,omitempty"` // that go on in its background
 }
 
 // budget is how much of a budget is used.
@@ -51,6 +52,16 @@ type budget struct {
 	Used    string `json:"used"`
 	Max     string `json:"max"`
 	Percent int    `json:"percent"`
+}
+
+// command is a command in the background of a session.
+type command struct {
+	ID    string `json:"id"`
+	Line  string `json:"line"`
+	Since int64  `json:"since"`
+	Last  string `json:"last,omitempty"` // the last line that it has written
+	Bytes int64  `json:"bytes"`
+	Waits bool   `json:"waits,omitempty"` // for input
 }
 
 type pause struct {
@@ -70,6 +81,9 @@ func newRow(s *live.Session) *Row {
 	}
 	if n := len(s.Calls); n > 0 {
 		r.Tool = termtext.OneLine(named(s.Calls[n-1].Summary), termtext.MaxCall)
+	}
+	for _, c := range s.Commands {
+		r.Commands = append(r.Commands, command{c.ID, named(c.Line), millis(c.Since), named(c.Last), c.Bytes, c.Waits})
 	}
 	if b := s.Budget; b != nil {
 		r.Budget = &budget{b.Limit, b.Used.String(), b.Max.String(), b.Percent}

@@ -50,6 +50,14 @@ func (p commands) showSession(ctx context.Context, sessions *store.Store, id str
 			Messages []*log.Message `json:"messages"`
 		}{r, append([]*log.Message{}, messages...)}, true)
 	}
+	var running []log.Command // in its background
+	if !r.Status.Ended() {
+		state, err := sessions.Index.State(ctx, r.Path)
+		if err != nil {
+			return err
+		}
+		running = state.Commands
+	}
 	w := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
 	for _, row := range [][2]string{
 		{"id", r.ID},
@@ -67,6 +75,7 @@ func (p commands) showSession(ctx context.Context, sessions *store.Store, id str
 		{"cost", r.Usage.ShowCost()},
 		{"in all", totalLine(r)},
 		{"todo", todoLine(r.Todo)},
+		{"commands", commandsLine(running)},
 		{"tools", workLine(&r.Work)},
 		{"changed", changedLine(&r.Work)},
 		{"checks", checksLine(&r.Work)},
@@ -88,6 +97,22 @@ func (p commands) showSession(ctx context.Context, sessions *store.Store, id str
 		fmt.Fprintf(p.Stdout, "\n%s", termtext.Printable(transcript.Text(m)))
 	}
 	return nil
+}
+
+// commandsLine lists the commands that go on in a session's background. It is empty if there are none.
+func commandsLine(all []log.Command) string {
+	var parts []string
+	for _, c := range all {
+		state := cmp.Or(c.Line, "nothing written")
+		switch {
+		case c.Lost:
+			state = "lost with its worker"
+		case c.Waits:
+			state = "waits for input: " + c.Line
+		}
+		parts = append(parts, fmt.Sprintf("%s (%s): %s", c.CommandID, c.Command, state))
+	}
+	return strings.Join(parts, "; ")
 }
 
 func todoLine(p *record.Progress) string {

@@ -23,6 +23,7 @@ type Actions interface {
 	Send(ctx context.Context, sessionID, text string) (string, error)
 	Stop(ctx context.Context, sessionID string) (string, error)
 	Background(ctx context.Context, sessionID string) (string, error)
+	StopCommand(ctx context.Context, sessionID, command string) (string, error)
 	Answer(ctx context.Context, approvalID string, answer approval.Answer) (string, error)
 }
 
@@ -48,12 +49,13 @@ type Top struct {
 	note          string // what was done last, or went wrong
 	trouble       string // why the shown state may be old; empty means it is not
 
-	mode   mode
-	about  string             // the id of the session that mode is about
-	ask    *approval.Approval // that mode is about
-	always bool               // it may be answered by "always"
-	pager  pager
-	input  textinput.Model
+	mode    mode
+	about   string             // the id of the session that mode is about
+	command string             // of that session; empty means mode is not about one
+	ask     *approval.Approval // that mode is about
+	always  bool               // it may be answered by "always"
+	pager   pager
+	input   textinput.Model
 }
 
 // mode is what keys mean.

@@ -32,6 +32,9 @@ func (a *topActions) Send(_ context.Context, id, text string) (string, error) {
 	return a.note("send %s %s", id, text)
 }
 func (a *topActions) Stop(_ context.Context, id string) (string, error) { return a.note("stop %s", id) }
+func (a *topActions) StopCommand(_ context.Context, id, command string) (string, error) {
+	return a.note("stop %s of %s", command, id)
+}
 func (a *topActions) Background(_ context.Context, id string) (string, error) {
 	return a.note("background %s", id)
 }

@@ -19,6 +19,7 @@ const topHelp = `up, k, down, j   select a session; also pgup, pgdown, home, end
 enter            its log; esc comes back
 s                send it a line, which its model reads before its next step
 x                stop it, and what runs below it
+c                stop a command that goes on in its background
 b                move it to the background: the call that waits for it goes on
 v                the call of it that waits for approval, as a whole; then y
                  approves it, A it and all like it, n denies it with a reason;
@@ -27,9 +28,10 @@ n                the next session that needs somebody
 e                hide those that have ended, or show them
 q, ctrl+c        quit; the sessions go on
 
-"!" marks sessions that need somebody: an approval, a question, one that has
-stalled, is over its budget or paused, or whose process has gone. They and what
-is above them come first. "·" marks what is above them.`
+"!" marks sessions that need somebody: an approval, a question, a command that
+waits for input, one that has stalled, is over its budget or paused, or whose
+process has gone. They and what is above them come first. "·" marks what is
+above them.`
 
 // typing reports whether keys are typed into a line.
 func (m *Top) typing() bool { return m.mode == sending || m.mode == denying || m.mode == answering }
@@ -145,7 +147,13 @@ func (m *Top) onRow(key string, row *live.Row) tea.Cmd {
 			m.note = "it has ended"
 			return nil
 		}
-		m.mode, m.about = stopping, row.ID
+		m.mode, m.about, m.command = stopping, row.ID, ""
+	case "c":
+		if c := row.Command(); c != nil {
+			m.mode, m.about, m.command = stopping, row.ID, c.ID
+		} else {
+			m.note = "no command goes on in its background"
+		}
 	case "b":
 		switch id := row.ID; {
 		case row.Status.Ended():
@@ -197,12 +205,15 @@ func (m *Top) showAsk() {
 	m.pager.set(b.String(), m.width, m.body())
 }
 
-// confirm is a key where it is asked whether to stop a session.
+// confirm is a key where it is asked whether to stop a session, or a command of it.
 func (m *Top) confirm(key string) tea.Cmd {
-	id := m.about
+	id, command := m.about, m.command
 	switch key {
 	case "y", "Y":
 		m.back()
+		if command != "" {
+			return m.act("stopping it…", func() (string, error) { return m.actions.StopCommand(m.ctx, id, command) })
+		}
 		return m.act("stopping it…", func() (string, error) { return m.actions.Stop(m.ctx, id) })
 	case "n", "N":
 		m.back()

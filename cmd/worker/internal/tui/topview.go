@@ -180,6 +180,9 @@ func (m *Top) lastLine() (string, *tea.Cursor) {
 			name = cmp.Or(s.Agent, "the caller") + " " + s.ID
 		}
 		text = "stop " + name + " and all below it? y/n"
+		if m.command != "" {
+			text = "stop " + m.command + " of " + name + "? y/n"
+		}
 	case approving:
 		switch text = "approve? y this time  n no"; {
 		case m.ask.Ask != nil:

@@ -28,6 +28,7 @@ export const post = (path, body) => request('POST', path, body);
 export const answerApproval = (approvalId, answer, feedback = '') => post('/page/approvals', { approvalId, answer, feedback });
 export const answerQuestion = (approvalId, answers) => post('/page/approvals', { approvalId, answer: 'answer', answers });
 export const stop = (id) => request('DELETE', `/v1/sessions/${encodeURIComponent(id)}`);
+export const stopCommand = (id, command) => post(`/v1/sessions/${encodeURIComponent(id)}/commands/${encodeURIComponent(command)}/stop`);
 export const send = (sessionId, message) => post('/v1/tasks/send', { sessionId, message });
 export const background = (sessionId) => post('/v1/tasks/background', { sessionId });
 export const start = (agentType, prompt) => post('/v1/tasks', { description: prompt.slice(0, 60), prompt, agentType, background: true });

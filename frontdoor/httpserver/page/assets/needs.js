@@ -5,15 +5,19 @@ import { h, keyed, setText } from './dom.js';
 import { live, onChange } from './live.js';
 import { approvalCard, asks } from './approval.js';
 import { title, age } from './format.js';
-import { may, stop } from './api.js';
+import { may, stop, stopCommand } from './api.js';
 
 const recent = 10 * 60 * 1000; // how long a session that has ended over its budget is shown
 
 const stopped = (row) => row.budget?.percent >= 100;
 
+// asking is the command in the background that waits for input.
+const asking = (row) => row.commands?.find((c) => c.waits);
+
 // reason says why a session needs somebody; '': it does not.
 function reason(row, now) {
   if (row.endedAt) return stopped(row) && row.status !== 'completed' && now - row.endedAt < recent ? 'over its budget' : '';
+  if (asking(row)) return 'waits for input';
   if (row.stalled) return 'stalled';
   if (row.pause) return 'paused';
   if (stopped(row)) return 'over its budget';
@@ -21,11 +25,14 @@ function reason(row, now) {
 }
 
 function detail(row, why, now) {
+  if (why === 'waits for input') return `${asking(row).id}, ${asking(row).line}: ${asking(row).last}`;
   if (why === 'stalled') return `Nothing has happened for ${age(now - row.activeAt)}.`;
   if (why === 'paused') return `${row.pause.reason} It goes on in ${age(row.pause.until - now)}.`;
   const b = row.budget;
   return `${b.used} of ${b.max} ${b.limit} are used.`;
 }
+
+const said = (row, why) => (why === 'waits for input' ? `${title(row)}: a command ${why}` : `${title(row)} is ${why}`);
 
 class Needs {
   count = 0;
@@ -49,7 +56,7 @@ class Needs {
     const items = live.approvals.map((card) => ({ key: card.id, card }));
     for (const row of live.rows.values()) {
       const why = reason(row, now);
-      if (why) items.push({ key: row.id + why, row, why });
+      if (why) items.push({ key: row.id + why + (asking(row)?.id ?? ''), row, why });
     }
     keyed(this.list, items, (item) => item.key, (item) => (item.card ? approvalCard(item.card) : this.#note(item)), (el, item) => {
       el.tick?.(now);
@@ -65,10 +72,12 @@ class Needs {
   }
 
   #note({ row, why }) {
-    const button = h('button', { type: 'button', class: 'danger', onclick: () => stop(row.id).catch((e) => alert(e.message)) }, 'Stop');
-    return h('article', { class: 'card note', tabIndex: 0, 'aria-label': `${title(row)} is ${why}` },
+    const command = why === 'waits for input' ? asking(row).id : '';
+    const action = () => (command ? stopCommand(row.id, command) : stop(row.id));
+    const button = h('button', { type: 'button', class: 'danger', onclick: () => action().catch((e) => alert(e.message)) }, `Stop ${command}`.trim());
+    return h('article', { class: 'card note', tabIndex: 0, 'aria-label': said(row, why) },
       h('header', {}, h('a', { class: 'who', href: `/sessions/${row.id}` }, title(row)), ' ', h('span', { class: 'why' }, why),
-        h('span', { class: 'grow' }), row.endedAt || !may('run') ? null : button),
+        h('span', { class: 'grow' }), row.endedAt || !may(command ? 'owner' : 'run') ? null : button),
       h('p', { class: 'detail' }));
   }
 
@@ -77,7 +86,7 @@ class Needs {
     const fresh = items.filter((item) => !this.#told.has(item.key));
     this.#told = new Set(items.map((item) => item.key));
     if (!fresh.length) return;
-    const text = fresh.map((item) => (item.card ? `${item.card.agent || 'a caller'} ${asks(item.card)}` : `${title(item.row)} is ${item.why}`)).join('; ');
+    const text = fresh.map((item) => (item.card ? `${item.card.agent || 'a caller'} ${asks(item.card)}` : said(item.row, item.why))).join('; ');
     setText(document.getElementById('announce'), text);
     if (document.hidden && globalThis.Notification?.permission === 'granted') new Notification('agentworker', { body: text, tag: 'agentworker' });
   }

@@ -1,10 +1,10 @@
 // One session: where it stands in its tree, what it does and has done.
 
-import { h, setText, setClass } from './dom.js';
+import { h, keyed, setText, setClass } from './dom.js';
 import { go } from './router.js';
 import { live, onChange, path, used } from './live.js';
 import { age, cost, tokens, state, title, clock } from './format.js';
-import { apply, background, discard, erase, may, say, send, stop, summarise } from './api.js';
+import { apply, background, discard, erase, may, say, send, stop, stopCommand, summarise } from './api.js';
 import { Tree } from './tree.js';
 import { transcript } from './transcript.js';
 import { timeline } from './timeline.js';
@@ -24,6 +24,7 @@ export function session(id) {
   const discardButton = h('button', { type: 'button', class: 'danger', onclick: () => confirm('Throw away all that it has changed in its worktree?') && attempt(discardButton, async () => report(await discard(id))) }, 'Discard them');
   const deleteButton = h('button', { type: 'button', class: 'danger', title: 'With its subagents, and all that is stored of them', onclick: () => confirm('Delete this session for good, with its subagents and all that is stored of them?') && attempt(deleteButton, remove) }, 'Delete');
   const summaryButton = h('button', { type: 'button', title: 'In a few sentences, by one call of a model', onclick: () => attempt(summaryButton, async () => setText(note, (await summarise(id)).text)) }, 'Summary');
+  const commands = h('ul', { class: 'commands', 'aria-label': 'Commands in the background', hidden: true });
   const note = h('p', { class: 'label', role: 'status' });
   const message = h('textarea', { rows: '1', 'aria-label': 'Message to the session' });
   const sendForm = h('form', { class: 'sending' }, message, h('button', {}, 'Send'));
@@ -132,6 +133,7 @@ export function session(id) {
     message.placeholder = !talks() ? (row.endedAt ? 'A message, and it goes on' : 'A message that it reads before its next step') : row.endedAt ? 'Say something, and the conversation goes on' : row.doing === 'idle' ? 'Say something' : 'A message that it reads before its next step';
     problem.hidden = !row.error && !row.warnings?.length;
     setText(problem, [row.error, ...(row.warnings ?? [])].filter(Boolean).join('\n'));
+    drawCommands();
     const b = row.budget;
     facts.replaceChildren(...[
       fact('model', row.model), fact('steps', String(row.steps)),
@@ -142,6 +144,23 @@ export function session(id) {
       row.endedAt ? null : fact('last event', `${age(Date.now() - row.activeAt)} ago`), fact('now', row.tool), fact('list', row.todo),
       fact('branch', row.worktree), fact('id', row.id),
     ].filter(Boolean));
+  }
+
+  // drawCommands shows the commands in the background: what runs, since when, its last line.
+  function drawCommands() {
+    const list = row.endedAt ? [] : row.commands ?? [];
+    commands.hidden = !list.length;
+    keyed(commands, list, (c) => c.id, (c) => {
+      const button = h('button', { type: 'button', class: 'danger', hidden: !may('owner'), onclick: () => attempt(button, () => stopCommand(id, c.id)) }, 'Stop');
+      return h('li', {}, h('span', { class: 'id' }), h('code', { class: 'line' }), h('span', { class: 'state' }), button, h('span', { class: 'last' }));
+    }, (el, c) => {
+      setText(el.querySelector('.id'), c.id);
+      setText(el.querySelector('.line'), c.line);
+      setText(el.querySelector('.state'), `${c.waits ? 'waits for input, ' : ''}runs for ${age(Date.now() - c.since)}`);
+      el.classList.toggle('waits', Boolean(c.waits));
+      el.querySelector('button').setAttribute('aria-label', `Stop ${c.id}`);
+      setText(el.querySelector('.last'), c.last ?? '');
+    });
   }
 
   // total is what a session and those below it have used, where there are any.
@@ -176,7 +195,7 @@ export function session(id) {
 
   return {
     element: h('article', { class: 'session' }, crumbs, h('div', { class: 'session-head' }, name, pill, task, h('span', { class: 'grow' }), actions),
-      facts, problem, subagents, tabs, panel, sendForm, note),
+      facts, commands, problem, subagents, tabs, panel, sendForm, note),
     title: 'Session',
     up: () => (row?.parentId ? link(row.parentId) : '/'),
     close() {
