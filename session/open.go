@@ -296,7 +296,7 @@ func (m *Manager) recordOf(ctx context.Context, spec *Spec) record.Record {
 		}
 	}
 	if spec.Resumes != nil {
-		r.Resumes = spec.Resumes.ID
+		r.Resumes, r.FromStep = spec.Resumes.ID, spec.Resumes.FromStep
 		for _, p := range m.p.calls.AskedBy(ctx, spec.Resumes.Path) {
 			r.AskedBy = record.AddPerson(r.AskedBy, p)
 		}

@@ -165,6 +165,7 @@ type Resumed struct {
 	Path     event.Path     // its own: whoever has asked for it has asked for the new one, too
 	Model    string         // the name of the model that has run it
 	Messages []*log.Message // its conversation, with an outcome for each call
+	FromStep int            // the last step of it that Messages have; 0 means all
 
 	// MessageID is the id of the first prompt, which [Session.Send] then ignores; empty means
 	// a new one.

@@ -161,7 +161,7 @@ func (s *Service) claimedCall(ctx context.Context, t *recovery.Claimed, parent *
 		by = offer.CallerOf(def)
 	}
 	from := &resumption{record: r, claimed: t}
-	from.ID, from.Model = r.Resumes, r.Model
+	from.ID, from.FromStep, from.Model = r.Resumes, r.FromStep, r.Model
 	if from.Messages, from.task, err = s.sessions.Store().Transcripts.Resumed(ctx, &t.Record, t.State); err != nil {
 		return nil, err
 	}

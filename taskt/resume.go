@@ -60,9 +60,10 @@ func (s *Service) resumed(ctx context.Context, by offer.Caller, parent *session.
 	from := &resumption{record: before, assignment: r.Assignment}
 	from.assignment.Role = cmp.Or(r.Assignment.Role, before.Role)
 	from.ID, from.Path, from.Model, from.MessageID = before.ID, before.Path, before.Model, r.MessageID
-	if from.Messages, err = s.sessions.Store().Transcripts.Conversation(ctx, before.ID); err != nil {
+	if from.Messages, err = s.sessions.Store().Transcripts.ConversationTo(ctx, before.ID, r.FromStep); err != nil {
 		return nil, err
 	}
+	from.FromStep = r.FromStep
 	if err := from.readAbove(ctx, s.sessions.Store(), t, parent); err != nil {
 		return nil, err
 	}

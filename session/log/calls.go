@@ -29,7 +29,7 @@ func (f *fold) called(ev event.ToolCallStart, at time.Time) {
 		g.results = make(map[string]model.ToolResult)
 		f.order = append(f.order, g)
 	}
-	g.count = ev.Calls
+	g.count, f.steps[ev.MessageID] = ev.Calls, ev.Step
 	g.message.ToolCalls = append(g.message.ToolCalls, model.ToolCall{ID: ev.ToolCallID, Name: ev.ToolName, Arguments: ev.Arguments})
 	f.calls[ev.ToolCallID] = g
 	f.ToolCalls++

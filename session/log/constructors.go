@@ -12,7 +12,7 @@ import (
 // never resumed.
 func OpenedEntry(r *record.Record, callID string, terms json.RawMessage) Entry {
 	return openedKind.entry(openedData{
-		Schema: record.Schema, BootID: r.BootID, CreatedAt: r.CreatedAt, Path: r.Path, Worktree: r.Worktree, Fork: r.Fork, Nested: r.Nested, Resumes: r.Resumes,
+		Schema: record.Schema, BootID: r.BootID, CreatedAt: r.CreatedAt, Path: r.Path, Worktree: r.Worktree, Fork: r.Fork, Nested: r.Nested, Resumes: r.Resumes, FromStep: r.FromStep,
 		Resident: r.Resident, Background: r.Background, Detached: r.Detached, Cleanup: r.Cleanup, CallID: callID, Label: r.Label, Metadata: r.Metadata, AskedBy: r.AskedBy, Terms: terms,
 	})
 }

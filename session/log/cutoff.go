@@ -1,6 +1,7 @@
 package log
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -85,4 +86,30 @@ func (st *State) Completed(text string) []*Message {
 		}
 	}
 	return all
+}
+
+// UpTo returns the messages of Completed up to those of a step, with its results. 0 means all of
+// them. ok is false if the session has no such step.
+func (st *State) UpTo(step int, text string) (messages []*Message, ok bool) {
+	all, at := st.Completed(text), 0
+	if step == 0 {
+		return all, true
+	}
+	for i, m := range all {
+		if m.Role != model.Assistant {
+			continue
+		}
+		at = cmp.Or(st.steps[m.ID], at+1)
+		if at > step {
+			return all[:i:i], false
+		}
+		if at == step {
+			end := i + 1
+			if end < len(all) && len(all[end].ToolResults) > 0 {
+				end++
+			}
+			return all[:end:end], true
+		}
+	}
+	return all, false
 }

@@ -20,6 +20,7 @@ type openedData struct {
 	Fork      int              `json:"fork,omitempty"`
 	Nested    bool             `json:"nested,omitempty"`
 	Resumes   string           `json:"resumes,omitempty"`
+	FromStep  int              `json:"fromStep,omitempty"`
 	AskedBy   []record.Person  `json:"askedBy,omitempty"`
 
 	Resident string `json:"residentFile,omitempty"`

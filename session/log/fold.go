@@ -17,6 +17,7 @@ import (
 // written.
 func Fold(entries iter.Seq[Entry]) (*State, error) {
 	f := &fold{groups: make(map[string]*group), calls: make(map[string]*group)}
+	f.steps = make(map[string]int)
 	f.Record = record.Record{Schema: record.Schema, Status: record.Queued}
 	for e := range entries {
 		if f.Record.Closed {

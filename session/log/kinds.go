@@ -65,7 +65,7 @@ func (f *fold) open(data openedData, _ Entry) error {
 	r.BootID, r.CreatedAt, r.Path = data.BootID, data.CreatedAt, data.Path
 	r.Worktree, r.Fork, r.Nested = data.Worktree, data.Fork, data.Nested
 	r.Background, r.Detached, r.Cleanup, r.Resumes, f.Terms = data.Background, data.Detached, data.Cleanup, data.Resumes, data.Terms
-	f.CallID = data.CallID
+	f.CallID, r.FromStep = data.CallID, data.FromStep
 	r.Label, r.Metadata, r.Resident, r.AskedBy = data.Label, data.Metadata, data.Resident, data.AskedBy
 	if n := len(r.Path); n > 0 {
 		r.ID, r.Agent, r.Depth = r.Path[n-1].SessionID, r.Path[n-1].AgentType, n-1

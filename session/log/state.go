@@ -83,6 +83,7 @@ type State struct {
 	// Hidden is what the session's model has read instead of credentials.
 	Hidden []hidden.Placeholder
 
+	steps      map[string]int                // by the message with the calls of a step
 	LastTurn   event.TurnMessage             // of the last turn that has ended
 	latest     string                        // the outcome of the last call that has one
 	cut        map[string][]model.ToolResult // by the message with the calls, where outcomes are missing

@@ -55,6 +55,7 @@ type Record struct {
 	Cleanup         bool             `json:"cleanup,omitempty"`      // it is deleted after delivery of its result: see the package retention
 	Background      bool             `json:"background,omitempty"`   // a message tells its parent of its end
 	Resumes         string           `json:"resumes,omitempty"`      // the session whose conversation this one continues
+	FromStep        int              `json:"fromStep,omitempty"`     // the last step of Resumes that it continues; 0 means all
 	Policy          string           `json:"policy,omitempty"`       // the hash of the policy that it began under; empty means there was none
 	Resident        string           `json:"residentFile,omitempty"` // the file that precedes its prompt: relative to the workspace, or absolute
 	Todo            *Progress        `json:"todo,omitempty"`         // by its own list; nil means it keeps none

@@ -18,6 +18,13 @@ const cutOff = "[interrupted: the call was cut off, and it is not known what of 
 // Conversation returns a session's conversation so that a model can resume it: unmasked,
 // and with an outcome for each call. [Reader.Messages] is for people.
 func (rd *Reader) Conversation(ctx context.Context, id string) ([]*log.Message, error) {
+	return rd.ConversationTo(ctx, id, 0)
+}
+
+// ConversationTo is [Reader.Conversation] up to a step of the session, with its results. 0 means
+// all. A step that the session does not have is an error, and so is any step of a session that was
+// compacted.
+func (rd *Reader) ConversationTo(ctx context.Context, id string, step int) ([]*log.Message, error) {
 	r, err := rd.index.Get(ctx, id)
 	if err != nil {
 		return nil, err
@@ -26,7 +33,13 @@ func (rd *Reader) Conversation(ctx context.Context, id string) ([]*log.Message, 
 	if err != nil {
 		return nil, fmt.Errorf("reading the conversation of %w", err)
 	}
-	own := state.Completed(cutOff)
+	own, ok := state.UpTo(step, cutOff)
+	switch {
+	case step != 0 && state.Compacted:
+		return nil, fmt.Errorf("session %s was compacted: what its model had read at step %d is a summary now", r.ID, step)
+	case !ok:
+		return nil, fmt.Errorf("session %s has no step %d: it has the steps 1 to %d", r.ID, step, r.Steps)
+	}
 	before, err := rd.before(ctx, r, state)
 	return append(before, own...), err
 }
@@ -54,7 +67,7 @@ func (rd *Reader) before(ctx context.Context, r *record.Record, state *log.State
 	switch {
 	case state.Compacted: // the summary has the earlier messages
 	case r.Resumes != "":
-		return rd.Conversation(ctx, r.Resumes)
+		return rd.ConversationTo(ctx, r.Resumes, r.FromStep)
 	case r.Fork != 0:
 		return rd.forkedFrom(ctx, r)
 	}

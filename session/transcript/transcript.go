@@ -33,7 +33,7 @@ func (rd *Reader) Messages(ctx context.Context, id string) ([]*log.Message, erro
 	if r.Resumes == "" {
 		return log.Mask(state.Messages), nil
 	}
-	before, err := rd.Conversation(ctx, r.Resumes)
+	before, err := rd.ConversationTo(ctx, r.Resumes, r.FromStep)
 	if err != nil && !errors.Is(err, record.ErrNotFound) {
 		return nil, err
 	}

@@ -49,6 +49,7 @@ type Resumption struct {
 	Record    *record.Record
 	Prompt    string // what its model reads next
 	MessageID string // of the prompt; empty means a new one
+	FromStep  int    // the last step of Record that the next run continues; 0 means all
 
 	Assignment requests.Assignment // what changes of its task; Prompt has it, too
 }

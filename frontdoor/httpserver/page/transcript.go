@@ -133,6 +133,10 @@ func (ts *transcripts) before(ctx context.Context, rec *record.Record) ([]*log.M
 		return nil, nil
 	}
 	messages, err := ts.sessions.Transcripts.Messages(ctx, rec.Resumes)
+	if rec.FromStep != 0 && err == nil {
+		messages, err = ts.sessions.Transcripts.ConversationTo(ctx, rec.Resumes, rec.FromStep)
+		messages = log.Mask(messages)
+	}
 	if errors.Is(err, record.ErrNotFound) {
 		return nil, nil
 	}

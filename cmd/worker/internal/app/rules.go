@@ -2,6 +2,8 @@ package app
 
 import (
 	"cmp"
+	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,11 +12,13 @@ import (
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/agentdefs/skills"
 	"github.com/agentworker/worker/internal/snapshot"
+	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/internal/workspace"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/permission/glob"
 	"github.com/agentworker/worker/sandbox"
+	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -66,6 +70,13 @@ func ownFolders(ws *workspace.Workspace, shared, policyFiles, hookFiles []string
 // Snapshots are what the files of a workspace were before sessions changed them.
 func Snapshots(ws *workspace.Workspace) *snapshot.Store {
 	return snapshot.New(filepath.Join(ws.StateDir, "snapshots"))
+}
+
+// NoteUnkept says that commands of a session may have changed files, of which nothing is kept.
+func NoteUnkept(w io.Writer, r *record.Record) {
+	if n := r.Work.Untold; n > 0 {
+		fmt.Fprintf(w, "note: %s of %s may have changed files, too: nothing is kept of that, and it is not undone\n", termtext.Plural(n, "call"), r.ID)
+	}
 }
 
 // KeepIn returns what keeps the files of file tools in a store.

@@ -44,9 +44,10 @@ func (p commands) revertCommand() *cobra.Command {
 		Short: "Undo what a session has changed in files",
 		Long: `Makes the files that SESSION (an id, or the start of one) has changed with write_file,
 edit_file and apply_patch what they were before its first change, or after the step
---to. With FILEs, only those. If somebody else has changed one of them since, nothing is
-undone and the files are named; --force undoes their changes, too. What the session's
-commands and its subagents have changed stays: subagents are sessions of their own.
+--to. With FILEs, only those. If somebody else, or a command, has changed one of them since,
+nothing is undone and the files are named; --force undoes their changes, too. Nothing is kept
+of files that only commands have changed: they stay, and so do those that subagents have
+changed, which are sessions of their own.
 
 Exit status: 0 undone, 1 others have changed a file, or the session still runs.`,
 		Example: `  worker sessions revert ses_4f2k
@@ -103,7 +104,10 @@ func changedFiles(ctx context.Context, p commands, args []string, step int, ende
 		if ended && !r.Status.Ended() {
 			return fmt.Errorf("%s: %w: wait for its end, or stop it with 'worker sessions stop'", r.ID, retention.ErrRunning)
 		}
-		files, err = app.Snapshots(ws).Files(r.ID, step, names)
+		if files, err = app.Snapshots(ws).Files(r.ID, step, names); err != nil && r.Work.Untold > 0 {
+			return fmt.Errorf("%w; nothing is kept of what its commands have changed", err)
+		}
+		app.NoteUnkept(p.Stderr, r)
 		if err == nil && len(files) == 0 {
 			fmt.Fprintf(p.Stderr, "no changes of files are kept of %s; each subagent has its own: 'worker sessions list --all' shows them\n", r.ID)
 		}
