@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/agentworker/worker/cmd/worker/internal/settings"
+	"github.com/agentworker/worker/model/provider"
 )
 
 // TestPage: the reference has a row for each setting.
@@ -49,5 +50,39 @@ func TestAliasPage(t *testing.T) {
 	}
 	if rows := strings.Count(string(page), "| <https://"); rows != len(settings.Aliases) {
 		t.Errorf("settings.md has %d rows of aliases, want %d", rows, len(settings.Aliases))
+	}
+}
+
+// TestProviderPage: the guide has a section for each provider, with its variables, what is rough, and a command
+// that a script runs.
+func TestProviderPage(t *testing.T) {
+	page, err := os.ReadFile("../../../../docs/guide/providers.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	script, err := os.ReadFile("../../testdata/script/providers_page.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sections := regexp.MustCompile("(?m)^## `([a-z]+)`$").FindAllStringSubmatch(string(page), -1)
+	if len(sections) != len(provider.Rows) {
+		t.Errorf("the page has %d providers, want %d", len(sections), len(provider.Rows))
+	}
+	for i, row := range provider.Rows {
+		if i < len(sections) && sections[i][1] != row.Name {
+			t.Errorf("section %d is of %s, want %s", i+1, sections[i][1], row.Name)
+		}
+		_, section, _ := strings.Cut(string(page), "\n## `"+row.Name+"`\n")
+		section, _, _ = strings.Cut(section, "\n## ")
+		for _, want := range []string{"**Set:**", "**Models:**", "**Rough:**", "`" + row.KeyVariable() + "`", "`" + row.BaseVariable() + "`", "worker task explore --model " + row.Name + "/"} {
+			if !strings.Contains(section, want) {
+				t.Errorf("the section of %s has no %s", row.Name, want)
+			}
+		}
+	}
+	for _, command := range regexp.MustCompile("(?m)^worker .*$").FindAllString(string(page), -1) {
+		if !strings.Contains(string(script), "\nexits 0 "+command+"\n") {
+			t.Errorf("no script runs %s", command)
+		}
 	}
 }
