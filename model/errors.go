@@ -25,7 +25,7 @@ type Error struct {
 	Kind       ErrorKind
 	Status     int           // the HTTP status; 0 if the server did not answer
 	RetryAfter time.Duration // what the provider asked to wait; 0 means it did not say
-	Incomplete bool          // the answer ended before it was whole
+	Incomplete bool          // the answer ended before it was whole, or a part of it could not be read
 	Code       string        // the provider's code or type of the error; may be empty
 	Message    string        // the provider's words, or the adapter's; one line, without a key
 	Err        error

@@ -172,6 +172,8 @@ func (p *faultProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				return
 			}
 		}
+	case 4: // an event that can't be read
+		_, _ = conn.Write(append(whole[:at:at], "\n\ndata: {\"a\":[\n\ndata: {}\n\n"...))
 	default: // cut
 		_, _ = conn.Write(whole[:at])
 	}

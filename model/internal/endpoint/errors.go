@@ -59,6 +59,13 @@ func (e *Endpoint) Sent(said Refusal) *model.Error {
 	return &model.Error{Model: e.Model, Kind: said.Kind, Code: said.Code, Message: e.message("in the middle of the answer: " + text)}
 }
 
+// Garbled returns the error of an answer with an event that can't be read. Another try may bring it whole.
+func (e *Endpoint) Garbled(err error) *model.Error {
+	garbled := e.Errorf(model.ErrProtocol, err)
+	garbled.Incomplete = true
+	return garbled
+}
+
 // message makes a message fit to be shown: one line, not long, without the key.
 func (e *Endpoint) message(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
@@ -147,7 +154,9 @@ func (e *Endpoint) Broken(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
 		return e.Errorf(model.ErrUnavailable, errors.New("the connection ended before the answer was complete"))
-	case errors.As(err, &syntax), errors.As(err, &wrong), errors.Is(err, bufio.ErrTooLong):
+	case errors.As(err, &syntax), errors.As(err, &wrong):
+		return e.Garbled(fmt.Errorf("reading the answer: %w", err))
+	case errors.Is(err, bufio.ErrTooLong):
 		return e.Errorf(model.ErrProtocol, fmt.Errorf("reading the answer: %w", err))
 	case errors.As(err, &network) && network.Timeout():
 		return e.Errorf(model.ErrTimeout, fmt.Errorf("the HTTP client's time limit has passed: %w", err))

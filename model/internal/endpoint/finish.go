@@ -52,12 +52,14 @@ func Whole(res *http.Response, field string) bool {
 	return len(document[field]) > len("[]")
 }
 
-// unmarked is a body without a byte order mark. A JSON document has the field name of an event's
+// unmarked is a body without byte order marks, whose lines end in LF
+// (https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream). A JSON document has the field name of an event's
 // data before it, and no line ends. The field "error", which llama.cpp has sent, becomes an event.
 type unmarked struct {
 	io.ReadCloser
 	from   *bufio.Reader // nil until the first read
 	begins bool          // the next byte begins a line
+	half   bool          // the last byte was CR: a LF that follows is of the same line end
 	more   string        // comes before the next byte
 }
 
@@ -68,8 +70,15 @@ func (u *unmarked) Read(p []byte) (int, error) {
 			return 0, err
 		}
 	}
+	if u.half {
+		u.half = false
+		if head, _ := u.from.Peek(1); len(head) == 1 && head[0] == '\n' {
+			_, _ = u.from.Discard(1)
+		}
+	}
 	if u.begins {
 		u.begins = false
+		u.skipMark()
 		if head, _ := u.from.Peek(1); len(head) == 1 && head[0] == 'e' {
 			if head, _ := u.from.Peek(len("error:")); string(head) == "error:" {
 				_, _ = u.from.Discard(len("error:"))
@@ -86,10 +95,13 @@ func (u *unmarked) Read(p []byte) (int, error) {
 		return 0, err
 	}
 	line, _ := u.from.Peek(min(u.from.Buffered(), len(p)))
-	if end := bytes.IndexByte(line, '\n'); end >= 0 {
-		line, u.begins = line[:end+1], true
+	if end := bytes.IndexAny(line, "\r\n"); end >= 0 {
+		line, u.begins, u.half = line[:end+1], true, line[end] == '\r'
 	}
 	n := copy(p, line)
+	if u.half {
+		p[n-1] = '\n'
+	}
 	_, _ = u.from.Discard(n)
 	return n, nil
 }
@@ -97,11 +109,7 @@ func (u *unmarked) Read(p []byte) (int, error) {
 // open reads how the body begins.
 func (u *unmarked) open() error {
 	u.from, u.begins = bufio.NewReader(u.ReadCloser), true
-	if head, _ := u.from.Peek(1); len(head) == 1 && head[0] == BOM[0] { // a stream's first byte waits for no other
-		if head, _ := u.from.Peek(len(BOM)); string(head) == BOM {
-			_, _ = u.from.Discard(len(BOM))
-		}
-	}
+	u.skipMark()
 	head, _ := u.from.Peek(1)
 	if len(head) == 0 || head[0] != '{' && head[0] != '[' {
 		return nil
@@ -122,6 +130,15 @@ func (u *unmarked) open() error {
 		return r
 	}, data)))
 	return nil
+}
+
+// skipMark passes over a byte order mark that comes next.
+func (u *unmarked) skipMark() {
+	if head, _ := u.from.Peek(1); len(head) == 1 && head[0] == BOM[0] { // any other byte waits for none
+		if head, _ := u.from.Peek(len(BOM)); string(head) == BOM {
+			_, _ = u.from.Discard(len(BOM))
+		}
+	}
 }
 
 // maxDocument bounds an answer that comes as one JSON document, in bytes.

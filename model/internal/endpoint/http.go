@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
@@ -155,11 +156,11 @@ func backoff(tries int) time.Duration {
 
 // retryAfter returns what a response asks to wait, and whether it does.
 func retryAfter(h http.Header) (wait time.Duration, named bool) {
-	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil {
+	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && finite(ms) {
 		return positive(ms * float64(time.Millisecond)), true
 	}
 	value := h.Get("Retry-After")
-	if seconds, err := strconv.ParseFloat(value, 64); err == nil {
+	if seconds, err := strconv.ParseFloat(value, 64); err == nil && finite(seconds) {
 		return positive(seconds * float64(time.Second)), true
 	}
 	if at, err := http.ParseTime(value); err == nil {
@@ -167,6 +168,9 @@ func retryAfter(h http.Header) (wait time.Duration, named bool) {
 	}
 	return 0, false
 }
+
+// finite reports whether a number is one: Go reads NaN and Inf as well.
+func finite(n float64) bool { return !math.IsNaN(n) && !math.IsInf(n, 0) }
 
 // untilReset returns after what time a limit is reset that is used up, as Anthropic's
 // API says it by an instant (anthropic-ratelimit-tokens-reset beside …-remaining), and

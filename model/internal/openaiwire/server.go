@@ -152,5 +152,5 @@ func (s *Server) Failed(err error) error {
 	if sent, ok := errors.AsType[*Error](err); ok {
 		return s.At.Sent(endpoint.Refusal(*sent))
 	}
-	return s.At.Errorf(model.ErrProtocol, err)
+	return s.At.Garbled(err)
 }
