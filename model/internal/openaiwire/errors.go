@@ -89,5 +89,8 @@ var errorKinds = map[string]model.ErrorKind{
 
 	"usage_not_included": model.ErrAuth, "usage_limit_reached": model.ErrAuth, "insufficient_permissions": model.ErrAuth, // Responses
 	"invalid_prompt": model.ErrInvalid, "bio_policy": model.ErrInvalid, "cyber_policy": model.ErrInvalid,
-	"invalid_encrypted_content": model.ErrInvalid, "rate_limit_error": model.ErrRateLimited,
+	"invalid_image": model.ErrInvalid, "invalid_image_format": model.ErrInvalid, "invalid_base64_image": model.ErrInvalid, "invalid_image_url": model.ErrInvalid,
+	"invalid_image_mode": model.ErrInvalid, "image_too_large": model.ErrInvalid, "image_too_small": model.ErrInvalid, "image_parse_error": model.ErrInvalid,
+	"image_content_policy_violation": model.ErrInvalid, "image_file_too_large": model.ErrInvalid, "empty_image_file": model.ErrInvalid,
+	"unsupported_image_media_type": model.ErrInvalid, "invalid_encrypted_content": model.ErrInvalid, "rate_limit_error": model.ErrRateLimited,
 }
