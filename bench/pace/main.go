@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"time"
 )
@@ -71,7 +72,7 @@ func numbers(list string) (all []int) {
 	return all
 }
 
-// compare prints a line for each load.
+// compare prints a line for each load, with both ways side by side.
 func compare(sessions, rates []int, duration time.Duration) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -94,29 +95,38 @@ func compare(sessions, rates []int, duration time.Duration) error {
 	if err != nil {
 		return err
 	}
-	fmt.Println("sessions  a second  way      cores  us a piece  first ms   (p99)  later ms (p99)")
+	fmt.Printf("%d processors, %s\n", runtime.NumCPU(), loadNow())
+	fmt.Println("                    cores                   us a piece              first ms, p99    later ms, p99")
+	fmt.Println("sessions  a second  each    joined  ratio   each   joined  ratio    each    joined   each     joined")
 	var failed error
 	for _, n := range sessions {
 		for _, rate := range rates {
-			var before figures
-			for _, each := range []bool{true, false} {
-				f, err := run(self, strings.TrimSpace(line), load{n, rate, duration, each})
-				if err != nil {
+			var by [2]figures // each piece by itself, and joined
+			for way := range by {
+				if by[way], err = run(self, strings.TrimSpace(line), load{n, rate, duration, way == 0}); err != nil {
 					return err
 				}
-				way, ratio := "each", ""
-				if !each {
-					way, ratio = "joined", fmt.Sprintf("  %.2f of each", f.Cores/before.Cores)
+				if lost := by[way].Lost; lost > 0 {
+					failed = errors.Join(failed, fmt.Errorf("%d of %d sessions at %d a second: the answer is not whole", lost, n, rate))
 				}
-				fmt.Printf("%8d  %8d  %-6s  %6.2f  %10.1f  %8.1f  %6.1f  %14.1f%s\n", n, rate, way, f.Cores, f.Micros, f.First, f.FirstHigh, f.Later, ratio)
-				if f.Lost > 0 {
-					failed = errors.Join(failed, fmt.Errorf("%d of %d sessions at %d a second: the answer is not whole", f.Lost, n, rate))
-				}
-				before = f
 			}
+			each, joined := by[0], by[1]
+			fmt.Printf("%8d  %8d  %5.2f  %6.2f  %6.2f  %6.1f  %6.1f  %5.2f  %7.1f  %7.1f  %7.1f  %7.1f\n", n, rate, each.Cores, joined.Cores, joined.Cores/each.Cores,
+				each.Micros, joined.Micros, joined.Micros/each.Micros, each.FirstHigh, joined.FirstHigh, each.Later, joined.Later)
 		}
 	}
+	fmt.Println("afterwards: " + loadNow())
 	return failed
+}
+
+// loadNow says how busy the machine is: ratios hold on a busy one, times and cores do not.
+func loadNow() string {
+	data, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "load not known"
+	}
+	average, _, _ := strings.Cut(string(data), " ")
+	return "load " + average
 }
 
 func run(self, url string, l load) (f figures, err error) {
