@@ -72,7 +72,7 @@ func (r *Runner) command(ctx context.Context, h *hookconfig.Hook, c *Call) (answ
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(c.payload(h.Dialect)), stdout, stderr
 	cmd.WaitDelay = lingers
 	procgroup.Own(cmd, syscall.SIGKILL)
-	if err := cmd.Start(); err != nil {
+	if err := procgroup.Start(cmd); err != nil {
 		return answer{}, err
 	}
 	err := cmd.Wait()

@@ -36,7 +36,7 @@ func (c *command) runPlain() error {
 		return err
 	}
 	defer release()
-	err = cmd.Start()
+	err = procgroup.Start(cmd)
 	rd.started()
 	if err != nil {
 		return fmt.Errorf("running a command: %w", err)
@@ -75,7 +75,7 @@ func startPlain(ws *Workspace, c *sandbox.Command) (Running, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := cmd.Start(); err != nil {
+	if err := procgroup.Start(cmd); err != nil {
 		release()
 		return nil, fmt.Errorf("running a command: %w", err)
 	}

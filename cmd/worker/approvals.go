@@ -46,7 +46,7 @@ as an escape. 'worker approvals show' shows all of a call, and --json its argume
 				if asJSON {
 					return p.PrintJSON(append([]*approval.Approval{}, pending...), true)
 				}
-				return p.listApprovals(pending, wide)
+				return p.listApprovals(ctx, pending, wide)
 			})
 		},
 	}
@@ -158,7 +158,7 @@ func (p *program) approvalsDenyCommand() *cobra.Command {
 	}
 }
 
-func (p *program) listApprovals(pending []*approval.Approval, wide bool) error {
+func (p *program) listApprovals(ctx context.Context, pending []*approval.Approval, wide bool) error {
 	if len(pending) == 0 {
 		ws, err := p.Workspace()
 		if err != nil {
@@ -169,6 +169,9 @@ func (p *program) listApprovals(pending []*approval.Approval, wide bool) error {
 			where = "on the NATS server"
 		}
 		fmt.Fprintf(p.Stderr, "no call waits for approval in the workspace %s (%s)\n", ws.ID, termtext.OneLine(where, termtext.MaxText))
+		for _, other := range app.WaitsElsewhere(ctx, p.Program, ws) {
+			fmt.Fprintf(p.Stderr, "in %s something of this repository waits: worker approvals list --workspace %s --state-dir %s\n", termtext.OneLine(other.StateDir, termtext.MaxText), other.ID, termtext.OneLine(other.StateDir, termtext.MaxText))
+		}
 		return nil
 	}
 	t := &terminal.Table{

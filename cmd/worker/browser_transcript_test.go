@@ -95,9 +95,13 @@ func TestPageAgents(t *testing.T) {
 
 	w.write(".agents/agents/scout.md", "---\ndescription: Looks around.\n---\nLook.\n")
 	b.see(".agent .name", "scout")
+	w.write(".agents/agents/zed.md", "---\ndescription: Uses what is not here.\ntools: Nonesuch\n---\nGo.\n")
 	w.write(".agents/agents/fixer.md", "---\ndescription: Fixes anything.\nmaxSteps: many\n---\nFix.\n")
 	b.see(".finding", "maxSteps")
 	b.see(".finding .place", ".agents/agents/fixer.md:3")
+	b.until("document.querySelector('form.start').getBoundingClientRect().top < document.querySelector('.finding').getBoundingClientRect().top")
+	b.see(".finding .place", ".agents/agents/zed.md:3")
+	b.until("document.querySelector('.finding').classList.contains('error')")
 
 	b.fill("[name=arg]", "rm -rf / && cat .env")
 	b.click("button", "Explain")

@@ -73,6 +73,8 @@ func TestTop(t *testing.T) {
 	s.sees(`stop primary ses_`)
 	s.types("y")
 	s.sees(`> primary .*cancelled`)
+	s.types("e")
+	s.sees(`none runs: e shows those that have ended`)
 	s.types("q")
 	if raw := s.ended(0); regexp.MustCompile(`\x1b\[3[0-7]m`).MatchString(raw) {
 		t.Error("there are colours, although NO_COLOR is set")

@@ -1,2 +1,3 @@
-// Package procgroup ends what a command has started together with it: its process group.
+// Package procgroup ends what a command has started together with it: its process group, on Windows
+// its job object.
 package procgroup

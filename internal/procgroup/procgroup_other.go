@@ -1,4 +1,4 @@
-//go:build !unix
+//go:build !unix && !windows
 
 package procgroup
 
@@ -10,6 +10,9 @@ import (
 // Own does nothing: these systems have no process groups, and the end of the context kills only
 // the process.
 func Own(*exec.Cmd, syscall.Signal) {}
+
+// Start starts cmd, which is [Own].
+func Start(cmd *exec.Cmd) error { return cmd.Start() }
 
 // Kill ends only the process itself: see [Own].
 func Kill(cmd *exec.Cmd) { _ = cmd.Process.Kill() }

@@ -11,11 +11,14 @@ import (
 
 // Own makes cmd the leader of a process group of its own. When its context ends, the group gets
 // the signal. The group is a session too, so no program in it can wait for an answer at
-// the terminal. Call it before cmd starts.
+// the terminal. Call it before [Start].
 func Own(cmd *exec.Cmd, sig syscall.Signal) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.Cancel = func() error { return signal(cmd, sig) }
 }
+
+// Start starts cmd, which is [Own].
+func Start(cmd *exec.Cmd) error { return cmd.Start() }
 
 // Control makes stdin, which is a terminal, the one that controls the group. Call it after [Own].
 func Control(cmd *exec.Cmd) { cmd.SysProcAttr.Setctty = true }

@@ -40,9 +40,14 @@ func (p *Program) OpenStorage(ctx context.Context) (_ *Storage, err error) {
 	if err != nil {
 		return nil, err
 	}
+	return openStorage(ctx, p, ws, p.Settings.NATS)
+}
+
+// openStorage opens the state of a workspace, on a NATS server or, without a URL, in its folder.
+func openStorage(ctx context.Context, p *Program, ws *workspace.Workspace, url string) (_ *Storage, err error) {
 	s := &Storage{Workspace: ws}
 	s.Bus, err = eventbus.Open(ctx, ws.ID, &eventbus.Options{
-		URL: p.Settings.NATS, Access: p.Settings.Access, Replicas: p.Settings.Replicas,
+		URL: url, Access: p.Settings.Access, Replicas: p.Settings.Replicas,
 		StoreDir: filepath.Join(ws.StateDir, "nats"), Sync: p.Settings.StoreSync, CheckFiles: p.CheckFiles, MaxAge: p.Settings.EventAge(), Logger: p.Logger(), Lost: p.Abort,
 	})
 	if err != nil {

@@ -352,7 +352,7 @@ func runKeyCommand(command string, environ []string) ([]byte, error) {
 	out := &limited{left: maxKeyBytes + 1}
 	cmd.Stdout = out
 	procgroup.Own(cmd, syscall.SIGKILL)
-	err := cmd.Start()
+	err := procgroup.Start(cmd)
 	if err == nil {
 		err = cmd.Wait()
 		procgroup.Kill(cmd) // what it has left running

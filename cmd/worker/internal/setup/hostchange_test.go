@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-var server = serverCommand{"worker", []string{"mcp", "--timeout", "10m"}}
+var server = serverCommand{Command: "worker", Args: []string{"mcp", "--timeout", "10m"}}
 
 // folders returns folders of their own, with files in its home folder.
 func folders(t testing.TB, files map[string]string) hostFolders {
@@ -75,7 +75,7 @@ func TestInstall(t *testing.T) {
 		if again, err := h.Install(p, false, "worker", server); err != nil || !again.Nothing() {
 			t.Errorf("%s: a second time: %v\n%s", tt.host, err, again.Diff())
 		}
-		if _, err := h.Install(p, false, "worker", serverCommand{"other", []string{"mcp"}}); err == nil || !strings.Contains(err.Error(), "something else") {
+		if _, err := h.Install(p, false, "worker", serverCommand{Command: "other", Args: []string{"mcp"}}); err == nil || !strings.Contains(err.Error(), "something else") {
 			t.Errorf("%s: another server under the name: %v", tt.host, err)
 		}
 		out, err := h.Remove(p, false, "worker")

@@ -27,6 +27,7 @@ type host struct {
 type serverCommand struct {
 	Command string
 	Args    []string
+	Vars    []string // of the environment, for hosts that pass on no others
 }
 
 // entryField is a member of an entry, in the order in which it is written.
@@ -91,7 +92,14 @@ var allHosts = []*host{
 	},
 	{
 		Name: "codex", Title: "Codex", Add: "codex mcp add worker -- worker mcp", program: "codex", signs: []string{".codex"},
-		user: oneFile("CODEX_HOME", ".codex", "config.toml"), toml: true, keys: []string{"mcp_servers"}, entry: stdioEntry,
+		user: oneFile("CODEX_HOME", ".codex", "config.toml"), toml: true, keys: []string{"mcp_servers"},
+		entry: func(s serverCommand) []entryField {
+			entry := stdioEntry(s)
+			if len(s.Vars) > 0 {
+				entry = append(entry, entryField{"env_vars", s.Vars})
+			}
+			return entry
+		},
 	},
 	{
 		Name: "opencode", Title: "opencode", program: "opencode", signs: []string{".config/opencode"},

@@ -36,7 +36,9 @@ func Install(program *app.Program) *cobra.Command {
 		Long: `Adds an entry to the configuration file of an MCP host, which starts 'worker mcp' with
 FLAGS. It shows the difference and asks first. What else the file has stays as it is, byte
 for byte, comments too. A file that cannot be read without a doubt is not written, and an
-entry of that name that starts something else is left alone.
+entry of that name that starts something else is left alone. For Codex, which passes no
+other variables on, the entry names those that lead to the state and settings of this
+terminal, such as XDG_STATE_HOME, if they are set.
 
 HOST is one of ` + strings.Join(hostNames(), ", ") + `.`,
 		Example: `  worker mcp install cursor
@@ -49,7 +51,7 @@ HOST is one of ` + strings.Join(hostNames(), ", ") + `.`,
 			if err != nil {
 				return err
 			}
-			server := serverCommand{Command: p.command(opts.project), Args: append([]string{"mcp"}, args[1:]...)}
+			server := serverCommand{Command: p.command(opts.project), Args: append([]string{"mcp"}, args[1:]...), Vars: p.places()}
 			change, err := h.Install(at, opts.project, opts.name, server)
 			return p.apply(change, err, opts, "there already")
 		},
@@ -139,6 +141,17 @@ func (p commands) command(shared bool) string {
 		}
 	}
 	return self
+}
+
+// places returns the variables that are set and lead to the state and the settings of this
+// terminal. A worker without them would have others.
+func (p commands) places() (set []string) {
+	for _, name := range []string{"XDG_STATE_HOME", "XDG_CONFIG_HOME", "WORKER_STATE_DIR", "WORKER_WORKSPACE"} {
+		if p.Getenv(name) != "" {
+			set = append(set, name)
+		}
+	}
+	return set
 }
 
 // apply shows a change, asks, and writes it. same describes an entry that needs no change.

@@ -90,7 +90,11 @@ func (m *Top) showTable() string {
 		lines = append(lines, m.showRow(&m.rows[i], shown, now))
 	}
 	if len(m.rows) == 0 && m.listed {
-		lines = append(lines, terminal.Fit("  no sessions yet: try worker task explore \"…\"", m.width))
+		none := "  no sessions yet: try worker task explore \"…\""
+		if !m.ended && len(m.tree.Rows(true)) > 0 {
+			none = "  none runs: e shows those that have ended"
+		}
+		lines = append(lines, terminal.Fit(none, m.width))
 	}
 	for len(lines) < 1+m.table() {
 		lines = append(lines, "")

@@ -4,6 +4,7 @@
 import { h, keyed, setText } from './dom.js';
 import { go } from './router.js';
 import { get, may, post, start, startTalk } from './api.js';
+import { plural } from './format.js';
 import { live, onChange } from './live.js';
 import { move } from './keys.js';
 
@@ -33,13 +34,13 @@ export function agents() {
   function show(doc) {
     served = doc.agents ?? [];
     const all = [...served, ...(doc.unserved ?? []).map((u) => ({ ...u, source: u.file, unserved: true }))];
-    setText(count, `${served.length} agents${doc.folder ? ` · ${doc.folder}` : ''}`);
+    setText(count, `${plural(served.length, 'agent')}${doc.folder ? ` · ${doc.folder}` : ''}`);
     keyed(list, all, (a) => a.name + a.source, agentElement, fillAgent);
     offer();
     options(whose, served.map((a) => a.name), 'no agent: permissions.jsonc alone');
-    const found = doc.diagnostics ?? [];
+    const found = [...(doc.diagnostics ?? [])].sort((a, b) => weight(a) - weight(b)); // those of a file stay together
     findings.hidden = !found.length;
-    findings.replaceChildren(h('h2', {}, `${found.length} finding${found.length > 1 ? 's' : ''}`), ...found.map((d) =>
+    findings.replaceChildren(h('h2', {}, plural(found.length, 'finding')), ...found.map((d) =>
       h('div', { class: `finding ${d.severity}` }, h('div', {}, h('b', { class: 'severity' }, d.severity), ` ${d.message}`),
         d.fix ? h('div', {}, d.fix) : null, h('div', { class: 'place' }, `${d.file}${d.line ? `:${d.line}:${d.column}` : ''} · ${d.code}`))));
   }
@@ -59,7 +60,7 @@ export function agents() {
     element: h('div', { class: 'agents' },
       h('div', { class: 'bar-top' }, h('h1', {}, 'Agents'), count),
       h('div', { class: 'columns' }, h('section', { class: 'panel', 'aria-label': 'Agents' }, list),
-        h('div', {}, findings, may('run') ? startPanel(kind, which) : null, explainPanel(whose)))),
+        h('div', {}, may('run') ? startPanel(kind, which) : null, findings, explainPanel(whose)))),
     title: 'Agents',
     up: () => '/',
     close() {
@@ -73,6 +74,9 @@ export function agents() {
     },
   };
 }
+
+// weight orders findings: what keeps an agent from being served first.
+const weight = (finding) => (['error', 'warning'].indexOf(finding.severity) + 3) % 3;
 
 function agentElement() {
   return h('details', { class: 'agent' }, h('summary', {}, h('span', { class: 'name' }), h('span', { class: 'description' }), h('span', { class: 'source' })), h('div', { class: 'more' }));

@@ -15,6 +15,8 @@ export function count(n) {
   return `${(n / 1e6).toFixed(1)}M`;
 }
 
+export const plural = (n, word) => `${n} ${word}${n === 1 ? '' : 's'}`;
+
 export function cost(usage) {
   if (usage.cost === undefined || usage.cost === '') return usage.inputTokens || usage.outputTokens ? 'unknown' : '';
   const n = Number(usage.cost);

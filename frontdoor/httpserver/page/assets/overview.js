@@ -2,6 +2,7 @@
 
 import { h } from './dom.js';
 import { go } from './router.js';
+import { may } from './api.js';
 import { live, onChange } from './live.js';
 import { count } from './format.js';
 import { Tree } from './tree.js';
@@ -25,9 +26,10 @@ export function overview() {
   const end = onChange(sum);
   const element = h('div', { class: 'overview' },
     h('div', { class: 'bar-top' }, h('h1', {}, 'Sessions'), totals, h('span', { class: 'grow' }),
-      h('label', { class: 'check' }, running, ' running only'), filter),
+      h('label', { class: 'check' }, running, ' running only'), filter,
+      may('run') ? h('a', { class: 'begin', href: '/agents' }, 'Start a task') : null),
     h('div', { class: 'row head', 'aria-hidden': 'true' }, h('span', { class: 'what' }, 'Agent and task'), h('span', { class: 'doing' }, 'Doing'),
-      h('span', { class: 'model' }, 'Model'), h('span', { class: 'tokens' }, 'Tokens'), h('span', { class: 'money' }, 'Cost'), h('span', { class: 'age' }, 'Age')),
+      h('span', { class: 'model' }, 'Model'), h('span', { class: 'tokens' }, 'Tokens'), h('span', { class: 'money' }, 'Cost'), h('span', { class: 'age', title: 'How long it has run, or ran' }, 'Time')),
     tree.element);
   requestAnimationFrame(() => tree.layout());
   sum();

@@ -18,6 +18,7 @@ export function session(id) {
   const pill = h('span', { class: 'pill' });
   const facts = h('div', { class: 'facts' });
   const problem = h('p', { class: 'problem', hidden: true });
+  const warned = h('p', { class: 'warned', role: 'note', 'aria-label': 'Warnings', hidden: true });
   const stopButton = h('button', { type: 'button', class: 'danger', onclick: () => attempt(stopButton, () => stop(id)) }, 'Stop');
   const backgroundButton = h('button', { type: 'button', title: 'Its caller goes on, and is told when it has ended', onclick: () => attempt(backgroundButton, () => background(id)) }, 'To the background');
   const applyButton = h('button', { type: 'button', title: 'Its changes are brought to the files of the workspace', onclick: () => attempt(applyButton, async () => report(await apply(id))) }, 'Apply its changes');
@@ -131,8 +132,10 @@ export function session(id) {
     deleteButton.hidden = !row.endedAt || !may('owner');
     sendForm.hidden = !row.agent || !may('run');
     message.placeholder = !talks() ? (row.endedAt ? 'A message, and it goes on' : 'A message that it reads before its next step') : row.endedAt ? 'Say something, and the conversation goes on' : row.doing === 'idle' ? 'Say something' : 'A message that it reads before its next step';
-    problem.hidden = !row.error && !row.warnings?.length;
-    setText(problem, [row.error, ...(row.warnings ?? [])].filter(Boolean).join('\n'));
+    problem.hidden = !row.error;
+    setText(problem, row.error ?? '');
+    warned.hidden = !row.warnings?.length;
+    setText(warned, (row.warnings ?? []).join('\n'));
     drawCommands();
     const b = row.budget;
     facts.replaceChildren(...[
@@ -195,7 +198,7 @@ export function session(id) {
 
   return {
     element: h('article', { class: 'session' }, crumbs, h('div', { class: 'session-head' }, name, pill, task, h('span', { class: 'grow' }), actions),
-      facts, commands, problem, subagents, tabs, panel, sendForm, note),
+      facts, commands, problem, warned, subagents, tabs, panel, sendForm, note),
     title: 'Session',
     up: () => (row?.parentId ? link(row.parentId) : '/'),
     close() {

@@ -4,7 +4,7 @@
 import { difference, h, keyed, pieces, setClass, setMarkdown, setText } from './dom.js';
 import { get, pace } from './api.js';
 import { onChange } from './live.js';
-import { clock } from './format.js';
+import { clock, plural } from './format.js';
 
 const again = 1000; // a transcript is asked for once in so many ms at most
 const most = 1000; // blocks that are shown
@@ -128,7 +128,7 @@ function fillCalls(el, calls) {
   const failed = calls.filter((c) => c.call.error).length;
   const open = calls.filter((c) => c.open).length;
   const edits = calls.filter((c) => c.call.diff && !c.call.error).length;
-  setText(el.querySelector('summary span'), [`${calls.length} tool call${calls.length > 1 ? 's' : ''}`, edits && `${edits} edit${edits > 1 ? 's' : ''}`, failed && `${failed} failed`, open && `${open} running`].filter(Boolean).join(' · '));
+  setText(el.querySelector('summary span'), [plural(calls.length, 'tool call'), edits && plural(edits, 'edit'), failed && `${failed} failed`, open && `${open} running`].filter(Boolean).join(' · '));
   keyed(el.querySelector('.list'), calls, (c) => c.key, callElement, fillCall);
 }
 
@@ -155,7 +155,7 @@ function fillCall(el, { call, open }) {
 function finalCard({ claims, notes, work }) {
   const list = (items) => (items.length ? h('ul', {}, items) : null);
   const mark = (ok) => h('span', { class: ok ? 'ok' : 'bad' }, ok ? '✓ ' : '✗ ');
-  const calls = `${work.toolCalls ?? 0} tool calls${work.failed ? `, ${work.failed} failed` : ''}${work.denied ? `, ${work.denied} denied` : ''}`;
+  const calls = `${plural(work.toolCalls ?? 0, 'tool call')}${work.failed ? `, ${work.failed} failed` : ''}${work.denied ? `, ${work.denied} denied` : ''}`;
   const files = (work.files ?? []).map((f) => h('li', {}, h('code', {}, f.path), f.before ? ' changed' : ' new'));
   const checks = (work.checks ?? []).map((c) => h('li', {}, mark(c.ok), h('code', {}, c.path || c.command), c.ok ? '' : h('pre', {}, c.output ?? '')));
   const evidence = (work.evidence ?? []).map((e) => h('li', {}, mark(e.found), h('code', {}, `${e.path}:${e.line}`), e.found ? '' : ` ${e.why}`));
@@ -164,8 +164,8 @@ function finalCard({ claims, notes, work }) {
     h('section', {}, h('h2', {}, 'Done'), h('p', {}, calls),
       notes.map((n) => h('p', { class: 'bad' }, n)),
       files.length ? h('h3', {}, 'Files') : null, list(files),
-      work.omitted ? h('p', {}, `and ${work.omitted} more changes`) : null,
-      work.untold ? h('p', {}, `${work.untold} shell commands may have changed more.`) : null,
+      work.omitted ? h('p', {}, `and ${work.omitted} more change${work.omitted === 1 ? '' : 's'}`) : null,
+      work.untold ? h('p', {}, `${plural(work.untold, 'shell command')} may have changed more.`) : null,
       checks.length ? h('h3', {}, 'Checks') : null, list(checks),
       evidence.length ? h('h3', {}, 'Evidence') : null, list(evidence)));
 }
