@@ -29,7 +29,7 @@ func TestSpecs(t *testing.T) {
 		"list_dir":    {true, "", "path"},
 		"glob":        {true, "pattern", "path pattern"},
 		"grep":        {true, "pattern", "context ignoreCase include limit path pattern"},
-		"shell_exec":  {false, "command", "background command description notify timeoutSeconds tty"},
+		"shell_exec":  {false, "command", "background command description notify timeoutSeconds tty waitSeconds"},
 	} {
 		b, ok := p.tools[name]
 		if !ok {

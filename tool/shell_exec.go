@@ -22,6 +22,7 @@ type shellExecArgs struct {
 	TimeoutSeconds int    `json:"timeoutSeconds,omitempty" jsonschema:"Stop the command after this many seconds, at most 3600. Default: 120."`
 	Description    string `json:"description,omitempty" jsonschema:"What the command does, in five to ten words, for the people who are asked to approve it."`
 	Background     bool   `json:"background,omitempty" jsonschema:"true: the call returns at once with an id, and the command goes on, such as a server or a long build. It has no time limit unless timeoutSeconds sets one."`
+	WaitSeconds    int    `json:"waitSeconds,omitempty" jsonschema:"With background: wait so long for its end, at most 600. A command that ends in time is as one without background; one that takes longer goes on. For a command that may take long."`
 	TTY            bool   `json:"tty,omitempty" jsonschema:"true, with background: the command has a terminal, for a program that asks. shell_input types into it."`
 	Notify         string `json:"notify,omitempty" jsonschema:"With background, a regular expression (RE2): between two steps you get a message with each line of the output that matches it, and one when the command ends."`
 }
@@ -104,11 +105,13 @@ func (ws *Workspace) shell(ctx context.Context, call *Call, a shellExecArgs, dir
 		return Result{}, errors.New("there are no rules to run it by")
 	case a.TTY && !a.Background:
 		return Result{}, errors.New("tty is for commands with background: true")
+	case a.WaitSeconds != 0 && !a.Background:
+		return Result{}, errors.New("waitSeconds is for commands with background: true")
 	case a.Notify != "" && !a.Background:
 		return Result{}, errors.New("notify is for commands with background: true")
 	}
 	if a.Background {
-		return background(ws, call, a, dir)
+		return background(ctx, ws, call, a, dir)
 	}
 	limit := ws.opts.ShellTimeout
 	if a.TimeoutSeconds > 0 {

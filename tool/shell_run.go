@@ -133,8 +133,9 @@ func (c *command) supervise(start func(context.Context, *sandbox.Command) (*sand
 // Background keeps the commands of a session that go on when the call has returned that has
 // started them.
 type Background interface {
-	// Start starts a command, and returns what the model reads of it.
-	Start(c *BackgroundCommand) (Result, error)
+	// Start starts a command, and returns what the model reads of it. ctx bounds only how long it
+	// waits for the end.
+	Start(ctx context.Context, c *BackgroundCommand) (Result, error)
 
 	// Judge is [Call.Judge] while no call runs: nobody is asked.
 	Judge(ctx context.Context, callID string, value permission.Value) error
@@ -142,12 +143,13 @@ type Background interface {
 
 // BackgroundCommand is a command that goes on.
 type BackgroundCommand struct {
-	CallID    string // of the call that starts it
-	Line      string
-	Terminal  bool          // its input and output are one
-	TimeLimit time.Duration // 0 means none
-	Notify    string        // a regular expression: the session hears of lines that match; empty means of none
-	LogDir    string        // the folder for what it writes; "" means the system's for temporary files
+	CallID      string // of the call that starts it
+	Line        string
+	Terminal    bool          // its input and output are one
+	TimeLimit   time.Duration // 0 means none
+	WaitSeconds int           // for its end
+	Notify      string        // a regular expression: the session hears of lines that match; empty means of none
+	LogDir      string        // the folder for what it writes; "" means the system's for temporary files
 
 	// Start starts it with a stdin, a stdout and a stderr.
 	Start func(stdio [3]*os.File) (Running, error)
@@ -168,7 +170,7 @@ type Running interface {
 }
 
 // background starts a command that goes on, and begins in the folder dir.
-func background(ws *Workspace, call *Call, a shellExecArgs, dir string) (Result, error) {
+func background(ctx context.Context, ws *Workspace, call *Call, a shellExecArgs, dir string) (Result, error) {
 	if call.Background == nil {
 		return Result{}, errors.New("no command can go on in the background here: run it without background")
 	}
@@ -180,8 +182,8 @@ func background(ws *Workspace, call *Call, a shellExecArgs, dir string) (Result,
 	running := &boxCall{allowed: make(map[string]bool), judge: func(ctx context.Context, value permission.Value) error {
 		return call.Background.Judge(ctx, call.ID, value)
 	}}
-	return call.Background.Start(&BackgroundCommand{
-		CallID: call.ID, Line: a.Command, Terminal: a.TTY, TimeLimit: time.Duration(a.TimeoutSeconds) * time.Second, Notify: a.Notify, LogDir: ws.opts.Sandbox.Dir,
+	return call.Background.Start(ctx, &BackgroundCommand{
+		CallID: call.ID, Line: a.Command, Terminal: a.TTY, TimeLimit: time.Duration(a.TimeoutSeconds) * time.Second, WaitSeconds: a.WaitSeconds, Notify: a.Notify, LogDir: ws.opts.Sandbox.Dir,
 		Start: func(stdio [3]*os.File) (Running, error) {
 			cmd := &sandbox.Command{
 				Args: []string{ws.opts.Shell, "-c", "--", a.Command}, Dir: dir, Env: ws.env, Profile: profile,

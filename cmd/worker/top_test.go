@@ -130,3 +130,44 @@ func TestWaitsForTop(t *testing.T) {
 	out, _ = task()
 	refused(out)
 }
+
+// TestTopCommand: top shows a command in the background that ran before it, and stops it.
+func TestTopCommand(t *testing.T) {
+	t.Parallel()
+	dir := workspaceFor(t, `
+{"toolCalls": [{"name": "shell_exec", "arguments": {"command": "printf 'Go on? '; touch begun; read x", "background": true}}]}
+{"toolCalls": [{"name": "shell_output", "arguments": {"until": "never", "waitSeconds": 600}}]}
+{"text": "It was stopped."}
+`)
+	path, err := exec.LookPath("worker")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := exec.Command(path, "task", "general", "do it", "--yes", "--model", "replay/script.jsonl")
+	run.Dir, run.Env = dir, environOf(dir)
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = run.Wait() // the screen says how it has ended
+	}()
+	defer func() {
+		_ = run.Process.Kill() // it may have ended
+		<-ended
+	}()
+	begun := exec.CommandContext(t.Context(), "sh", "-c", "until test -e begun; do sleep 0.05; done")
+	begun.Dir = dir
+	if err := begun.Run(); err != nil {
+		t.Fatal(err)
+	}
+	s := onScreen(t, dir, 100, 24, "top")
+	s.sees(`!. general .*input`)
+	s.types("n")
+	s.sees(`cmd_1 waits for input: Go on\?`)
+	s.types("c")
+	s.sees(`stop cmd_1 of general ses_\w+\? y/n`)
+	s.types("y")
+	s.sees(`general .*completed`)
+}

@@ -185,6 +185,15 @@ func Find(name string) (Tool, bool) {
 	return Tool{Name: name, Kind: KindOther}, false
 }
 
+// Elsewhere returns the row of the tool that other programs call by a name, in any letters.
+func Elsewhere(name string) (Tool, bool) {
+	i := slices.IndexFunc(All, func(t Tool) bool { return slices.Contains(t.OtherNames(), strings.ToLower(name)) })
+	if i < 0 {
+		return Tool{}, false
+	}
+	return All[i], true
+}
+
 // Names returns the names of the tools for which keep reports true, in the order
 // of the table.
 func Names(keep func(Tool) bool) []string {

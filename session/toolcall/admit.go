@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/internal/errtext"
+	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/inbox"
@@ -30,6 +31,10 @@ func (s *Calls) admit(ctx context.Context, c *Call, wait bool) {
 		return
 	}
 	if c.tool = s.Tools.Get(c.Name); c.tool == nil {
+		if t, ok := toolcatalog.Elsewhere(c.Name); ok && s.Tools.Get(t.Name) != nil {
+			c.End(s.Audit.wrong(c, "there is no tool %q: call %s, which does that here", c.Name, t.Name))
+			return
+		}
 		c.End(s.Audit.wrong(c, "there is no tool %q; the tools are: %s", c.Name, s.Tools.Known()))
 		return
 	}

@@ -150,13 +150,17 @@ func (s *Commands) Judge(ctx context.Context, callID string, value permission.Va
 }
 
 // Start implements [tool.Background].
-func (s *Commands) Start(b *tool.BackgroundCommand) (tool.Result, error) {
+func (s *Commands) Start(ctx context.Context, b *tool.BackgroundCommand) (tool.Result, error) {
 	var notify *regexp.Regexp
-	var err error
 	if b.Notify != "" {
+		var err error
 		if notify, err = compile("notify", b.Notify); err != nil {
 			return tool.Result{}, err
 		}
+	}
+	_, wait, err := (&outputArgs{WaitSeconds: &b.WaitSeconds}).waiting()
+	if err != nil {
+		return tool.Result{}, err
 	}
 	log, err := newLog(b.LogDir, logBytes)
 	if err != nil {
@@ -186,6 +190,9 @@ func (s *Commands) Start(b *tool.BackgroundCommand) (tool.Result, error) {
 		s.table.leave()
 	}()
 	text := fmt.Sprintf("%s runs in the background: shell_output reads what it writes, shell_stop ends it. It ends with this session.", c.info.ID)
+	if wait > 0 {
+		return c.first(ctx, wait, text)
+	}
 	if notify != nil {
 		text += " You get a message between two steps when a line matches notify, and when the command ends."
 	}

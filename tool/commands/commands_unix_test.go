@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -309,6 +310,36 @@ func TestCommandProgress(t *testing.T) {
 			p.commands.End("a test")
 		})
 	}
+}
+
+// TestCommandMoves: a call waits for the end of its command, which goes on if that takes longer.
+func TestCommandMoves(t *testing.T) {
+	each(t, func(t *testing.T, p *place) {
+		r := p.call("shell_exec", args{"command": "echo one; exit 3", "background": true, "waitSeconds": 60})
+		if !r.IsError || !strings.HasPrefix(r.Text, "one\n(cmd_1 has ended: exit status 3; 4 bytes in all)") {
+			t.Errorf("%+v", r)
+		}
+		p.has("shell_exec", args{"command": "echo one; sleep 10000", "background": true, "waitSeconds": 1}, "one\n(cmd_2 runs for 1s", "cmd_2 runs in the background: shell_output reads")
+		p.has("shell_output", args{"id": "cmd_2"}, "(cmd_2 runs for")
+	})
+	p := newPlace(t, sandbox.Auto)
+	p.has("shell_exec", args{"command": "true", "waitSeconds": 5}, "waitSeconds is for commands with background: true")
+	p.has("shell_exec", args{"command": "true", "background": true, "waitSeconds": 601}, "waitSeconds is 601, allowed are 0 to 600")
+}
+
+// TestCommandServes: the next call reaches the port of a server that a call has started.
+func TestCommandServes(t *testing.T) {
+	if _, err := exec.LookPath("python3"); err != nil {
+		t.Skip("needs python3")
+	}
+	each(t, func(t *testing.T, p *place) {
+		p.has("shell_exec", args{"command": "echo hello >page.txt; exec python3 -u -m http.server --bind 127.0.0.1 0", "background": true}, "cmd_1")
+		text := p.has("shell_output", args{"until": "port [1-9]", "waitSeconds": 60}, "Serving HTTP on 127.0.0.1 port ")
+		_, port, _ := strings.Cut(text, "port ")
+		port, _, _ = strings.Cut(port, " ")
+		p.has("shell_exec", args{"command": "python3 -c 'import urllib.request as r; print(r.urlopen(\"http://127.0.0.1:" + port + "/page.txt\").read())'"}, "hello")
+		p.has("shell_stop", args{"id": "cmd_1"}, "stopped by shell_stop")
+	})
 }
 
 // TestCommandMuch: of much output the beginning and the end are shown, with the offset of what is

@@ -65,6 +65,27 @@ func (s *Commands) output(ctx context.Context, a outputArgs) (tool.Result, error
 	return c.show(from)
 }
 
+// first waits for the end of the command, and returns what the call reads that has started it. goesOn
+// is added if the command runs on.
+func (c *command) first(ctx context.Context, wait time.Duration, goesOn string) (tool.Result, error) {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-c.done:
+	case <-timer.C:
+	case <-ctx.Done():
+		c.stop("the end of its call", true)
+		<-c.done
+	}
+	r, err := c.show(0)
+	if st := c.state(); st.over {
+		r.IsError = st.end.Status != 0
+	} else {
+		r.Text += "\n" + goesOn
+	}
+	return r, err
+}
+
 // waiting returns for what a call waits, and how long.
 func (a *outputArgs) waiting() (until *regexp.Regexp, wait time.Duration, err error) {
 	seconds := 0

@@ -143,6 +143,7 @@ var accessCases = []struct {
 	{"tools: NotebookEdit, NotebookRead", "* deny; edit_file(*.ipynb) allow; read_file(*.ipynb) allow", ""},
 	{"tools: Read, BashOutput, KillShell", "* deny; read_file allow", "tool-no-counterpart"},
 	{"tools: Read, Bash, BashOutput, KillShell", "* deny; read_file allow; shell_exec allow", ""},
+	{"tools: Read, Bash, Monitor, exec_shell_wait, exec_shell_interact, KillBash", "* deny; read_file allow; shell_exec allow", ""},
 	{"tools: shell_exec, shell_output, shell_stop", "* deny; shell_exec allow", ""},
 	{"tools: [\"Shell Script Linter\", Read]", "* deny; read_file allow", "tool-unknown"},
 	{"tools: Shell Script Linter", "* deny", "tools-none-recognized"},
@@ -162,6 +163,8 @@ var accessCases = []struct {
 	{"permission: {bash: {\":(){ :|:& };:\": allow}}", refused, "permission-invalid"},
 
 	{"disallowedTools: BashOutput", "shell_exec deny", ""},
+	{"disallowedTools: Monitor", "shell_exec deny", ""},
+	{"disallowedTools: exec_shell_interact", "shell_exec deny", ""},
 	{"disallowedTools: NotebookEdit", "edit_file(*.ipynb) deny", ""},
 	{"disallowedTools: Bash, mcp__gh", "shell_exec deny; gh_* deny", ""},
 	{"tools: Read, Bash\ndisallowedTools: [Bash(rm:*)]", "* deny; read_file allow; shell_exec allow; shell_exec(rm) deny; shell_exec(rm *) deny", ""},

@@ -187,6 +187,20 @@ func (f *Feed) doing(ctx context.Context, r *record.Record) ([]live.Event, error
 	if call.ToolCallID != "" {
 		add(call)
 	}
+	if last, err := f.Bus.Last(ctx, r.Path, event.CommandStart{}.Type()); err != nil {
+		return nil, err
+	} else if last.Seq != 0 {
+		state, err := f.Store.Index.State(ctx, r.Path)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range state.Commands {
+			if !c.Lost {
+				add(c.CommandStart)
+				add(event.CommandProgress{CommandID: c.CommandID, Line: c.Line, Waits: c.Waits})
+			}
+		}
+	}
 	budget, err := f.Bus.Last(ctx, r.Path, event.Budget{}.Type())
 	if err != nil || budget.Seq == 0 {
 		return facts, err
