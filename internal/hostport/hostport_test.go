@@ -49,7 +49,11 @@ func TestInternalAddresses(t *testing.T) {
 			t.Errorf("%s is not an address of this machine", host)
 		}
 	}
-	for host, want := range map[string]bool{"169.254.169.254": true, "100.64.1.1": true, "fd00::1": true, "203.0.113.200": false, "2001:db8::1": false} {
+	for host, want := range map[string]bool{"169.254.169.254": true, "100.64.1.1": true, "fd00::1": true, "203.0.113.200": false, "2001:db8::1": false,
+		"::ffff:127.0.0.1": true, "::127.0.0.1": true, "64:ff9b::10.0.0.1": true, "2002:7f00:1::": true, "64:ff9b::203.0.113.200": false,
+		"64:ff9b:1::203.0.113.200": true, "::ffff:0:127.0.0.1": true, "::ffff:0:203.0.113.200": false, "2001:0:cb00:71c8::f5ff:fffe": true, "2001::1": true,
+		"2001:db8::5efe:10.0.0.1": true, "2001:db8::200:5efe:169.254.169.254": true, "2001:db8::5efe:203.0.113.200": false,
+	} {
 		if got := hostport.Internal(net.JoinHostPort(host, "80")); got != want {
 			t.Errorf("Internal(%s) is %v", host, got)
 		}

@@ -46,17 +46,20 @@ var special = []netip.Prefix{
 	netip.MustParsePrefix("198.18.0.0/15"),
 	netip.MustParsePrefix("240.0.0.0/4"),
 	netip.MustParsePrefix("fec0::/10"),
+	netip.MustParsePrefix("64:ff9b:1::/48"), // translated as a network likes: RFC 8215
+	netip.MustParsePrefix("2001::/32"),      // a tunnel to what is behind somebody's router: RFC 4380
 }
 
-// embedded returns the IPv4 address to which a gateway translates an IPv6 address: NAT64 (RFC
-// 6052), 6to4 (RFC 3056), and the compatible form.
+// embedded returns the IPv4 address to which a gateway translates or tunnels an IPv6 address: NAT64
+// (RFC 6052), 6to4 (RFC 3056), ISATAP (RFC 5214), and the compatible and translated forms (RFC 4291, RFC 2765).
 func embedded(a netip.Addr) (v4 netip.Addr, ok bool) {
 	if !a.Is6() || a.Is4In6() {
 		return v4, false
 	}
 	b := a.As16()
 	switch {
-	case netip.MustParsePrefix("64:ff9b::/96").Contains(a), netip.MustParsePrefix("::/96").Contains(a):
+	case netip.MustParsePrefix("64:ff9b::/96").Contains(a), netip.MustParsePrefix("::/96").Contains(a),
+		netip.MustParsePrefix("::ffff:0:0:0/96").Contains(a), b[8]&^2 == 0 && [3]byte(b[9:12]) == [3]byte{0, 0x5e, 0xfe}:
 		return netip.AddrFrom4([4]byte(b[12:16])), true
 	case netip.MustParsePrefix("2002::/16").Contains(a):
 		return netip.AddrFrom4([4]byte(b[2:6])), true

@@ -192,13 +192,14 @@ func said(res *response) string {
 	return ""
 }
 
-// redirect decides on a redirect. To another host it is a call of its own, which people may be
-// asked about; on the same host a rule can only deny it.
+// redirect decides on a redirect. To another host or port it is a call of its own, which people may be
+// asked about; on the same one, and from http to https, a rule can only deny it.
 func (t *fetchTool) redirect(ctx context.Context, call *tool.Call, from, to *url.URL) error {
 	if d := call.Rules.Decide(values(to)); d.Action == permission.Deny {
 		return fmt.Errorf("%s redirects to %s: %s", from, to, d.Reason())
 	}
-	if strings.EqualFold(from.Hostname(), to.Hostname()) && (to.Scheme == "https" || from.Scheme == "http") {
+	upgraded := from.Scheme == "http" && to.Scheme == "https" && from.Port() == "" && to.Port() == ""
+	if from.Hostname() == to.Hostname() && (from.Scheme == to.Scheme && from.Port() == to.Port() || upgraded) {
 		return nil
 	}
 	if call.Judge == nil {

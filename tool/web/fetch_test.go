@@ -132,13 +132,14 @@ func TestRedirects(t *testing.T) {
 	to("/other", other)
 	to("/denied", "/private")
 	to("/loop", "/loop")
+	to("/port", strings.Replace(other, "localhost", "127.0.0.1", 1))
 	to("/metadata", "http://169.254.169.254/latest")
 	to("/file", "file:///etc/passwd")
 	mux.HandleFunc("/end", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "the end") })
 	mux.HandleFunc("/private", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "secret") })
 	mine := strings.TrimPrefix(s.URL, "http://")
 	text := fmt.Sprintf(`{"*": "ask", "web_fetch": {"*": "ask", "http://%s/*": "allow", "*/private": "deny"}, "network": {"*": "ask", "127.0.0.1:*": "allow"}}`, mine)
-	for path, want := range map[string]string{"/same": "the end", "/other": "asked about", "/denied": "denied", "/loop": "more than 5 redirects", "/metadata": "asked about", "/file": "only http"} {
+	for path, want := range map[string]string{"/same": "the end", "/other": "asked about", "/port": "asked about", "/denied": "denied", "/loop": "more than 5 redirects", "/metadata": "asked about", "/file": "only http"} {
 		r, err := call(t, web.Options{}, rules(t, text), map[string]any{"url": s.URL + path})
 		got := r.Text
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/agents"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/sandbox"
 )
 
 // explainDocument is an explanation as --json prints it.
@@ -145,7 +146,10 @@ func printSandbox(w io.Writer, doc *sandboxDocument) {
 		return
 	}
 	network := "loopback only"
-	if doc.Network {
+	switch {
+	case doc.Plan.Backend == sandbox.Landlock:
+		network = "none, whatever the rules allow: only namespaces let commands reach hosts"
+	case doc.Network:
 		network = "hosts that the rules about network allow"
 	}
 	fmt.Fprintf(w, "\nsandbox (%s):\n  network\t%s\n", doc.Backend, network)

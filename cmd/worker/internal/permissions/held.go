@@ -99,7 +99,7 @@ func (e *evaluator) sandboxOf(name string, layers *permission.Layers) (*sandboxD
 	if err != nil {
 		return nil, err
 	}
-	shown := &sandboxDocument{Plan: *plan, Network: profile.Hosts}
+	shown := &sandboxDocument{Plan: *plan, Network: profile.Hosts && plan.Backend != sandbox.Landlock}
 	shown.Hidden, shown.ReadOnly = []string{}, []string{}
 	for _, path := range plan.Hidden {
 		shown.Hidden = append(shown.Hidden, profile.Shown(path))
