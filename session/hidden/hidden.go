@@ -9,6 +9,7 @@
 package hidden
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -92,14 +93,29 @@ func (v *View) Request(req *model.Request) *model.Request {
 		}
 		return p.Name
 	}
-	text := func(s string) string { return secrets.Replace(s, name) }
+	known := v.tree.known()
+	rest := func(s string) string { // a call of a file tool can write a credential behind a letter, which is no form of one
+		for _, credential := range known {
+			if strings.Contains(s, credential) {
+				s = strings.ReplaceAll(s, credential, name("", credential))
+			}
+		}
+		return s
+	}
+	text := func(s string) string {
+		s = secrets.Replace(s, name)
+		if parted := rest(s); parted != s {
+			return secrets.Replace(parted, name) // what followed may be one of its own
+		}
+		return s
+	}
 	sent := *req
 	sent.System = text(req.System)
 	sent.Tools = slices.Clone(req.Tools)
 	for i := range sent.Tools {
 		t := &sent.Tools[i]
 		t.Description = text(t.Description)
-		if schema := secrets.ReplaceJSON(string(t.InputSchema), name); schema != string(t.InputSchema) {
+		if schema := rest(secrets.ReplaceJSON(string(t.InputSchema), name)); schema != string(t.InputSchema) {
 			t.InputSchema = json.RawMessage(schema)
 		}
 	}
@@ -112,7 +128,7 @@ func (v *View) Request(req *model.Request) *model.Request {
 		})
 		m.ToolCalls, m.ToolResults = slices.Clone(m.ToolCalls), slices.Clone(m.ToolResults)
 		for j := range m.ToolCalls {
-			m.ToolCalls[j].Arguments = secrets.ReplaceJSON(m.ToolCalls[j].Arguments, name)
+			m.ToolCalls[j].Arguments = rest(secrets.ReplaceJSON(m.ToolCalls[j].Arguments, name))
 		}
 		for j := range m.ToolResults {
 			m.ToolResults[j].Text = text(m.ToolResults[j].Text)
@@ -122,6 +138,23 @@ func (v *View) Request(req *model.Request) *model.Request {
 		v.note(fresh)
 	}
 	return &sent
+}
+
+// minKnown is how many bytes a credential has that is looked for as a part of other words: a short
+// password may be a word itself.
+const minKnown = 16
+
+// known returns the credentials that have placeholders, the longest first.
+func (t *tree) known() (all []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for credential := range t.names {
+		if len(credential) >= minKnown {
+			all = append(all, credential)
+		}
+	}
+	slices.SortFunc(all, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
+	return all
 }
 
 // name returns the placeholder of a credential.

@@ -3,6 +3,7 @@ package hidden_test
 import (
 	"encoding/json"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/agentworker/worker/internal/secrets/secretstest"
@@ -83,5 +84,26 @@ func TestParts(t *testing.T) {
 	var none *hidden.View
 	if none.Request(req) != req || none.PutBack("[secret:GITHUB:1]") != "[secret:GITHUB:1]" {
 		t.Error("a nil view changes something")
+	}
+}
+
+// TestKnownWithin: a credential that the model has a placeholder of is hidden in other words, too: a
+// file tool writes it wherever the model says.
+func TestKnownWithin(t *testing.T) {
+	v := hidden.New(nil, nil)
+	v.Request(ask(keys[0]))
+	for _, around := range [][2]string{{"x", ""}, {"_", "_"}, {"9", "9"}, {"%20", ""}, {"x", keys[1]}} {
+		got := v.Request(ask(around[0] + keys[0] + around[1])).Messages[0].Text
+		if strings.Contains(got, keys[0]) || strings.Contains(got, keys[1]) {
+			t.Errorf("%q: %s", around, got)
+		}
+		args, err := json.Marshal(map[string]string{"content": around[0] + keys[0]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent := v.Request(&model.Request{Messages: []model.Message{{Role: model.Assistant, ToolCalls: []model.ToolCall{{Arguments: string(args)}}}}})
+		if made := sent.Messages[0].ToolCalls[0].Arguments; strings.Contains(made, keys[0]) || v.PutBack(made) != string(args) {
+			t.Errorf("%q: %s", around, made)
+		}
 	}
 }
