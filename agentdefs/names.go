@@ -17,6 +17,7 @@ import (
 type directory struct {
 	folded    map[string][]*Definition // by name, upper and lower case being one
 	aliases   map[string]*Definition   // by alias, likewise
+	ofPlugins map[string][]*Definition // by name without that of the plugin, likewise
 	withheld  map[string]bool          // names, likewise, whose files are refused or switched off
 	conflicts []conflict
 }
@@ -29,7 +30,7 @@ type conflict struct{ name, code, fix, message string }
 // differs only in upper and lower case.
 func newDirectory(agents []*Definition, withheld []string) *directory {
 	dir := &directory{
-		folded: make(map[string][]*Definition, len(agents)), aliases: map[string]*Definition{}, withheld: make(map[string]bool, len(withheld)),
+		folded: make(map[string][]*Definition, len(agents)), aliases: map[string]*Definition{}, ofPlugins: map[string][]*Definition{}, withheld: make(map[string]bool, len(withheld)),
 	}
 	for _, name := range withheld {
 		dir.withheld[fold(name)] = true
@@ -43,6 +44,10 @@ func newDirectory(agents []*Definition, withheld []string) *directory {
 		}
 	}
 	for _, d := range agents {
+		if d.Plugin != "" && offered(d) {
+			short := fold(strings.TrimPrefix(d.Name, d.Plugin+":"))
+			dir.ofPlugins[short] = append(dir.ofPlugins[short], d)
+		}
 		if same := dir.folded[fold(d.Name)]; len(same) > 1 {
 			// The built-in one has no file to say it of, and was there first.
 			same = slices.SortedStableFunc(slices.Values(same), func(a, b *Definition) int { return cmp.Compare(number(b.BuiltIn), number(a.BuiltIn)) })

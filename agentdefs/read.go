@@ -148,6 +148,9 @@ func (r *reader) one(of *scan.Scan, s *scan.File, outside bool, before *record) 
 		}
 		opts := r.opts.files()
 		opts.Outside, opts.Plugin = outside, s.Plugin
+		if s.Plugin != "" {
+			opts.Dialect = &dialect.From([]string{"plugins"})[0]
+		}
 		opts.Open = r.opener(of, s, outside, out)
 		if s.Form != "" {
 			return r.several(s, got.Data, opts, out, before)

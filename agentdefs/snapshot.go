@@ -91,7 +91,8 @@ func (s *Snapshot) Fingerprint() string {
 
 // Resolve returns the agent that a call means by name. That is the agent with
 // exactly this name; else the only one whose name differs only in case; else
-// the one with that alias, in any case, if the task tool offers it. It returns
+// the one with that alias, in any case, if the task tool offers it; else the only one that a plugin
+// has by that name. It returns
 // nil if there is none, or if a file of that name is refused or switched off.
 // If several agents match, candidates has their names.
 func (s *Snapshot) Resolve(name string) (d *Definition, candidates []string) {
@@ -105,7 +106,13 @@ func (s *Snapshot) Resolve(name string) (d *Definition, candidates []string) {
 	same := s.called.folded[key]
 	switch len(same) {
 	case 0:
-		return s.called.aliases[key], nil
+		if d := s.called.aliases[key]; d != nil {
+			return d, nil
+		}
+		same = s.called.ofPlugins[key]
+		if len(same) < 2 {
+			return first(same), nil
+		}
 	case 1:
 		return same[0], nil
 	}
@@ -113,6 +120,14 @@ func (s *Snapshot) Resolve(name string) (d *Definition, candidates []string) {
 		candidates = append(candidates, d.Name)
 	}
 	return nil, candidates
+}
+
+// first returns the first of definitions, or nil.
+func first(ds []*Definition) *Definition {
+	if len(ds) == 0 {
+		return nil
+	}
+	return ds[0]
 }
 
 // Unread returns the folders of other tools, of packages and of the user that

@@ -46,6 +46,12 @@ func UserFolders(home string) []string {
 	return dirs
 }
 
+// PluginFolder is the folder of the skills of a plugin in the workspace.
+type PluginFolder struct {
+	Plugin string // its name, which stands before those of its skills and a colon
+	Folder string // relative to the root, slash-separated
+}
+
 // Set is the skills that were there at a moment. It is not changed.
 type Set struct {
 	skills []*Skill // by name
@@ -80,10 +86,19 @@ func (s *Set) Get(name string) *Skill {
 	}
 	name = strings.ToLower(strings.TrimSpace(name))
 	i, ok := slices.BinarySearchFunc(s.skills, name, func(s *Skill, name string) int { return cmp.Compare(s.Name, name) })
-	if !ok {
-		return nil
+	if ok {
+		return s.skills[i]
 	}
-	return s.skills[i]
+	var of *Skill // the only one that a plugin has by that name
+	for _, skill := range s.skills {
+		if skill.plugin != "" && skill.Name == strings.ToLower(skill.plugin)+":"+name {
+			if of != nil {
+				return nil
+			}
+			of = skill
+		}
+	}
+	return of
 }
 
 // Diagnostics returns what is wrong with the files, in the order of files and lines.
@@ -91,7 +106,7 @@ func (s *Set) Diagnostics() []Diagnostic { return s.found }
 
 // Load finds the skills of a workspace and of a user. root is the workspace's folder, without
 // links. Empty means that the skills of this one are left out, as it does for home.
-func Load(root, home string) *Set {
+func Load(root, home string, plugins ...PluginFolder) *Set {
 	l := &loader{byName: make(map[string]*Skill), folders: make(map[string]bool)}
 	for _, f := range WorkspaceFolders {
 		if root == "" {
@@ -99,6 +114,13 @@ func Load(root, home string) *Set {
 		}
 		l.folder(f, filepath.Join(root, filepath.FromSlash(f)), root)
 	}
+	for _, p := range plugins {
+		if root != "" && filepath.IsLocal(filepath.FromSlash(p.Folder)) {
+			l.plugin = p.Plugin
+			l.folder(p.Folder, filepath.Join(root, filepath.FromSlash(p.Folder)), root)
+		}
+	}
+	l.plugin = ""
 	for i, dir := range UserFolders(home) {
 		l.folder("~/"+userFolders[i], dir, "")
 	}
@@ -118,6 +140,7 @@ type loader struct {
 	found   []Diagnostic
 	looks   []look
 	full    bool
+	plugin  string // whose folder is read; empty means no plugin's
 }
 
 func (l *loader) report(shown, code, fix, format string, args ...any) {
@@ -228,6 +251,10 @@ func (l *loader) skill(shown, dir, root, within string) bool {
 	}
 	s, found := Parse(shown, data)
 	l.found = append(l.found, found...)
+	if s != nil {
+		s.plugin = l.plugin
+		s.qualify()
+	}
 	switch {
 	case s == nil:
 		return true
@@ -252,6 +279,7 @@ const lookEvery = time.Second
 // Library has the current skills of a workspace and of a user. It is safe for concurrent use.
 type Library struct {
 	root, home string
+	plugins    []PluginFolder
 	log        *slog.Logger
 
 	mu     sync.Mutex
@@ -261,11 +289,11 @@ type Library struct {
 
 // NewLibrary returns the library of the folders of [Load]. Errors in files are logged, each once for each version of the
 // files; log may be nil.
-func NewLibrary(root, home string, log *slog.Logger) *Library {
+func NewLibrary(root, home string, log *slog.Logger, plugins ...PluginFolder) *Library {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &Library{root: root, home: home, log: log}
+	return &Library{root: root, home: home, plugins: plugins, log: log}
 }
 
 // Current returns the skills as they are now, within a second. It is the same value until a
@@ -284,7 +312,7 @@ func (l *Library) Current() *Set {
 	if l.set != nil && l.set.holds() {
 		return l.set
 	}
-	l.set = Load(l.root, l.home)
+	l.set = Load(l.root, l.home, l.plugins...)
 	for _, d := range l.set.found {
 		if d.Severity == diag.Error {
 			l.log.Warn("a skill is not used", "file", d.File, "line", d.Line, "why", d.Message)
@@ -315,7 +343,7 @@ func (l *Library) At(root string) *Library {
 	if l == nil || root == l.root || l.root == "" {
 		return l
 	}
-	return NewLibrary(root, l.home, l.log)
+	return NewLibrary(root, l.home, l.log, l.plugins...)
 }
 
 // holds reports whether the files are those that were read.

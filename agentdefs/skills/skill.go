@@ -49,8 +49,16 @@ type Skill struct {
 	Agent   string // the agent of that subagent, as written; empty means any
 
 	body   string // as the file was
+	plugin string // the one that has it; empty means none
 	root   string // no link leads out of this folder; empty means the skill's own
 	within string // its folder in root, slash-separated
+}
+
+// qualify puts the name of the plugin before that of the skill.
+func (s *Skill) qualify() {
+	if s.plugin != "" {
+		s.Name = strings.ToLower(s.plugin) + ":" + s.Name
+	}
 }
 
 // Shown is the skill's folder, as shown to people and models.
@@ -76,6 +84,10 @@ func (s *Skill) Read() (*Content, error) {
 		return nil, fmt.Errorf("%s can't be read: %s", s.File, errtext.Of(err))
 	}
 	now, found := Parse(s.File, data)
+	if now != nil {
+		now.plugin = s.plugin
+		now.qualify()
+	}
 	switch {
 	case now == nil:
 		return nil, fmt.Errorf("%s is not a skill any more: %s", s.File, lastError(found))

@@ -112,10 +112,10 @@ type Tool struct {
 // All has a row for each tool, in the order in which lists show groups.
 var All = []Tool{
 	{Name: ReadFile, Group: "read", Kind: KindRead, Files: ReadsFiles, Argument: "path", Default: "allow",
-		Elsewhere: "read readfile readfiletool read_many_files readmanyfiles readmanyfilestool",
+		Elsewhere: "read readfile readfiletool read_many_files readmanyfiles readmanyfilestool view_file",
 		Hooked:    Hooked{"Read", "view", "@path=file_path=path offset limit"}},
 	{Name: Grep, Group: "search", Kind: KindSearch, Argument: "path", Default: "allow",
-		Elsewhere: "greptool grep_search search_file_content codesearch",
+		Elsewhere: "greptool grep_search search_file_content codesearch textsearch",
 		Hooked:    Hooked{"Grep", "grep", "pattern @path include=glob ignoreCase=-i context=-C limit=head_limit"}},
 	{Name: Glob, Group: "search", Kind: KindSearch, Argument: "path", Default: "allow",
 		Elsewhere: "globtool filesearch file_search",
@@ -137,7 +137,7 @@ var All = []Tool{
 		Elsewhere: "patch applypatch",
 		Hooked:    Hooked{"apply_patch Write Edit MultiEdit", "apply_patch", "input=command=command"}},
 	{Name: ShellExec, Group: "shell", Kind: KindExecute, Argument: "command", Default: "ask",
-		Elsewhere: "bash powershell shell shelltool execute execute_bash run_shell_command runcommands runinterminal run_in_terminal",
+		Elsewhere: "bash powershell shell shelltool execute execute_bash run_shell_command runcommands runinterminal run_in_terminal run_command",
 		Hooked:    Hooked{"Bash", "bash", "command *timeoutSeconds=timeout description background=run_in_background"}},
 	{Name: ShellOutput, Kind: KindRead, Argument: "id", Own: true, With: ShellExec,
 		Elsewhere: "bashoutput exec_shell_wait monitor",

@@ -125,7 +125,7 @@ var accessCases = []struct {
 	{"tools: mcp__gh__get-issue, mcp__pg, mcp__fs__*, ctx/*, ctx/get, mcp_a_b, mcp__gh__list_*", "* deny; gh_get_issue allow; pg_* allow; fs_* allow; ctx_* allow; ctx_get allow; a_b allow; gh_list_* allow", ""},
 	{"tools: mcp__read, Grep", "* deny; grep allow", "tool-unknown"},
 	{"tools: mcp__*, Grep", "* deny; grep allow", "tool-unknown"},
-	{"tools: mcp**gh**get, Grep", "* deny; grep allow", "tool-unknown"},
+	{"tools: mcp**gh**get, Grep", "* deny; gh_get allow; grep allow", ""},
 	{"tools: Bash(git, Read", refused, "permission-invalid"},
 	{"tools: Bash (git:*)", refused, "permission-invalid"},
 	{"tools: [Read, [Grep]]", refused, "permission-invalid"},

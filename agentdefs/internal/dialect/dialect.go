@@ -22,6 +22,8 @@ type Dialect struct {
 	Home   bool // Folders are below the user's home folder instead
 	Nested bool // Folders are below folders of the workspace instead
 
+	Plugins bool // the folders are those of the plugins in the workspace
+
 	Format        string        // extension of files that are read beside .md
 	pathName      bool          // an agent without a name is called by its path below the folder
 	Mode          string        // of an agent that names none; empty means subagent
@@ -57,6 +59,8 @@ var All = []Dialect{
 		Maker: "Claude Code", Link: "https://code.claude.com/docs/en/sub-agents"},
 	{Name: "packages", Nested: true, Folders: WorkspaceFolders,
 		Maker: "Claude Code", Link: "https://code.claude.com/docs/en/sub-agents"},
+	{Name: "plugins", Steps: unlimited, Plugins: true,
+		Maker: "Claude Code", Link: "https://code.claude.com/docs/en/plugins/overview"},
 	{Name: "opencode", Steps: unlimited, Folders: []Folder{{Shown: ".opencode/agent", Nested: true}, {Shown: ".opencode/agents", Nested: true}}, pathName: true, Mode: "all", PlainPatterns: true,
 		Lists: []List{{"opencode.json", OpencodeList}, {"opencode.jsonc", OpencodeList}, {".opencode/opencode.json", OpencodeList}, {".opencode/opencode.jsonc", OpencodeList}},
 		Maker: "opencode", Link: "https://opencode.ai/docs/agents"},
@@ -122,6 +126,27 @@ func Top(file string) string {
 		}
 	}
 	return path.Dir(file)
+}
+
+// Place returns the folder of agents that a file is in, or the file itself if it may hold several.
+func Place(file string) string {
+	if ListForm(file) != "" {
+		return file
+	}
+	place := path.Dir(file)
+	for _, f := range slices.Concat(WorkspaceFolders, allFolders()) {
+		if i := strings.LastIndex("/"+file, "/"+f.Shown+"/"); i >= 0 {
+			place = file[:i+len(f.Shown)]
+		}
+	}
+	return place
+}
+
+func allFolders() (all []Folder) {
+	for _, o := range All {
+		all = append(all, o.Folders...)
+	}
+	return all
 }
 
 // ListForm returns how the agents of a file are found in it, by the file's path; empty means
@@ -198,6 +223,7 @@ var Suffixes = []string{".md", ".json", ".toml"}
 type Folder struct {
 	Shown  string // for people: relative to the root, or the given path
 	Nested bool   // its subfolders are read too
+	Plugin string // the plugin that has it; empty means none
 
 	// Each names the file of an agent that has a subfolder for itself. The first one that exists
 	// counts. Other files of subfolders are not read.

@@ -48,7 +48,7 @@ var counterparts = func() map[string]Counterpart {
 		{strings.Join(toolcatalog.Rules, " "), "", "", "@builtin"},
 		{"", "", "", "sendmessage changes enterplanmode exitplanmode slashcommand " +
 			"taskcreate taskget tasklist taskoutput taskstop taskupdate listmcpresourcestool readmcpresourcetool " +
-			"enterworktree exitworktree external_directory doom_loop save_memory thinking knowledge"},
+			"enterworktree exitworktree external_directory doom_loop save_memory thinking knowledge browser githubrepo terminallastcommand"},
 	} {
 		c := Counterpart{strings.Fields(row.ours), strings.Fields(row.ours), row.only}
 		if row.denied != "" {
@@ -122,6 +122,9 @@ var mcpPart = regexp.MustCompile(`^[\p{L}\p{N}_.@-]+$`)
 // and the forms that mean all tools of a server.
 func lookUpMCP(name string) (Counterpart, ToolKind) {
 	var none Counterpart
+	if strings.HasPrefix(name, "mcp**") { // what formatters of Markdown make of mcp__server__tool
+		name = strings.ReplaceAll(name, "**", "__")
+	}
 	server, tool := name, ""
 	switch {
 	case strings.HasPrefix(name, "mcp__"):

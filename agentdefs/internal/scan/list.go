@@ -71,7 +71,7 @@ func (w *walk) folder(dir, shown string, info fs.FileInfo, depth int) {
 			return
 		}
 		name := e.Name()
-		at := File{Shown: path.Join(shown, name)}
+		at := File{Shown: path.Join(shown, name), Plugin: w.f.Plugin}
 		isFile := dialect.IsAgentFile(at.Shown)
 		if !isFile && len(w.f.Each) > 0 && !strings.HasPrefix(name, ".") && (e.IsDir() || e.Type()&fs.ModeSymlink != 0) && w.ofOne(dir, info, at.Shown, name) {
 			continue

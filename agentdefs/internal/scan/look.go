@@ -36,7 +36,7 @@ func Look(d *disk.Disk, root string, opts Options, enter EnterFunc, before *Scan
 		if len(o.Lists) > 0 {
 			s.lists(root, o)
 		}
-		if len(o.Folders) > 0 || o.Nested {
+		if len(o.Folders) > 0 || o.Nested || o.Plugins {
 			s.dialect(root, o, opts.ToolsHome)
 		}
 		for i := range s.Listings[from:] {
@@ -171,11 +171,17 @@ func (s *Scan) dialect(root string, o dialect.Dialect, home string) {
 			}
 		})
 	}
+	if o.Plugins {
+		folders = pluginFolders(s.disk, real, func(shown string) { _, _, _ = s.follow(real, info, shown) })
+	}
 	for _, f := range folders {
 		at, dir, err := s.follow(real, info, f.Shown)
 		switch {
 		case err == nil && dir.IsDir():
 			s.list(&l, f, at, dir)
+		case err == nil && f.Plugin != "" && dialect.IsAgentFile(f.Shown):
+			l.Files = append(l.Files, File{Shown: f.Shown, Real: at, Info: dir, Plugin: f.Plugin})
+			l.sort()
 		case err != nil && !disk.NotThere(err):
 			s.lose(&l, f.Shown, f.Shown, err)
 		}

@@ -35,6 +35,8 @@ func FindUnread(d *disk.Disk, root string, opts Options, dir string, count func(
 			base = opts.ToolsHome
 		case o.Nested:
 			folders = packageFolders(d, root, nil)
+		case o.Plugins:
+			folders = pluginFolders(d, root, nil)
 		}
 		for _, l := range o.Lists {
 			if n := count(filepath.Join(root, filepath.FromSlash(l.Shown)), l); n > 0 {
@@ -50,7 +52,11 @@ func FindUnread(d *disk.Disk, root string, opts Options, dir string, count func(
 			if d.SameFolder(at, filepath.Join(root, filepath.FromSlash(dir))) {
 				continue
 			}
-			if n := countAgentFiles(d, at, shown, f, nil); n > 0 {
+			n := countAgentFiles(d, at, shown, f, nil)
+			if n == 0 && f.Plugin != "" && dialect.IsAgentFile(f.Shown) && d.Exists(at) {
+				n = 1
+			}
+			if n > 0 {
 				out = append(out, Unread{shown, n, o.Name})
 			}
 		}
@@ -82,11 +88,15 @@ func SayUnread(folders []Unread) string {
 
 // ReadHint says how to read folders that are not read.
 func ReadHint(folders []Unread) string {
-	var names []string
+	return "read them with --agents-from " + strings.Join(UnreadSources(folders), ",") + ", or agentsFrom in the config file"
+}
+
+// UnreadSources returns the names in [Options.From] that would read folders, each once.
+func UnreadSources(folders []Unread) (names []string) {
 	for _, u := range folders {
 		if !slices.Contains(names, u.From) {
 			names = append(names, u.From)
 		}
 	}
-	return "read them with --agents-from " + strings.Join(names, ",") + ", or agentsFrom in the config file"
+	return names
 }

@@ -47,7 +47,9 @@ With --watch the table is printed again whenever files change, until Ctrl-C.`,
 				return err
 			}
 			p.ReportDiagnostics(snapshot)
-			p.ReportUnread(snapshot)
+			if len(snapshot.Unread()) > 0 {
+				app.ReportFolders(p.Program, snapshot)
+			}
 			rules, err := p.rules()
 			if err != nil {
 				return err

@@ -78,7 +78,11 @@ func skillsOf(p *Program, ws *workspace.Workspace, log *slog.Logger) *skills.Lib
 			home = ""
 		}
 	}
-	return skills.NewLibrary(root, home, log)
+	var plugins []skills.PluginFolder
+	for _, of := range agentdefs.PluginSkills(ws.Root, agentSources(p, ws)) {
+		plugins = append(plugins, skills.PluginFolder{Plugin: of[0], Folder: of[1]})
+	}
+	return skills.NewLibrary(root, home, log, plugins...)
 }
 
 // Instructions returns the reader of what a workspace and its user say to all agents. Where the
@@ -190,6 +194,42 @@ func OnlyBuiltIn(snapshot *agentdefs.Snapshot) bool {
 // and how to read them.
 func (p *Program) ReportUnread(snapshot *agentdefs.Snapshot) {
 	if folders := snapshot.Unread(); len(folders) > 0 {
-		fmt.Fprintln(p.Stderr, termtext.OneLine(agentdefs.SayUnread(folders)+"; "+agentdefs.ReadHint(folders), 2000))
+		reportLine(p, agentdefs.SayUnread(folders), agentdefs.ReadHint(folders))
 	}
+}
+
+// ReportFolders prints on stderr, in one line, which folders of agent files are read and which are not.
+// A workspace without agents of its own is offered some.
+func ReportFolders(p *Program, snapshot *agentdefs.Snapshot) {
+	var parts []string
+	if read := snapshot.Read(); len(read) > 0 {
+		parts = append(parts, agentdefs.SayRead(read))
+	}
+	folders := snapshot.Unread()
+	if len(folders) > 0 {
+		parts = append(parts, agentdefs.SayUnread(folders), agentdefs.ReadHint(folders))
+	}
+	switch {
+	case snapshot.Dir() != "" || !OnlyBuiltIn(snapshot):
+	case len(folders) > 0:
+		parts = append(parts, "'worker init --from "+strings.Join(agentdefs.UnreadSources(folders), ",")+"' copies them to .agents/agents")
+	default:
+		parts = append(parts, "there are no agents but those that are built in: 'worker init' writes a first one")
+	}
+	reportLine(p, parts...)
+}
+
+// reportLine prints parts of a line on stderr.
+func reportLine(p *Program, parts ...string) {
+	fmt.Fprintln(p.Stderr, termtext.OneLine(strings.Join(parts, "; "), 2000))
+}
+
+// namedAgentFiles are the files that steer agents because another file names them, and those of
+// plugins. The workspace as a whole is closed to writing where they are not known.
+func namedAgentFiles(p *Program, ws *workspace.Workspace) []string {
+	files, err := agentdefs.Files(ws.Root, agentSources(p, ws))
+	if err != nil {
+		return []string{ws.Root}
+	}
+	return files
 }

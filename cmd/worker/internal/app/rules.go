@@ -96,7 +96,7 @@ func (p *Program) Shell() string { return cmp.Or(p.Settings.Shell, tool.DefaultS
 // worker's own folders no command sees, and which none writes.
 func (p *Program) ToolOptions(ws *workspace.Workspace) *tool.Options {
 	anywhere, shared := agentSources(p, ws).Places()
-	folders := slices.Concat(anywhere, shared, skills.WorkspaceFolders, skills.UserFolders(ws.Home))
+	folders := slices.Concat(anywhere, shared, namedAgentFiles(p, ws), skills.WorkspaceFolders, skills.UserFolders(ws.Home))
 	return &tool.Options{
 		Shell:   p.Shell(),
 		Env:     p.withoutKeys(),

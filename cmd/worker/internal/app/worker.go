@@ -330,7 +330,7 @@ func (p *Program) Serve(ctx context.Context, stays bool, do func(*Worker) error)
 	}
 	defer func() { err = p.served(ctx, errors.Join(err, a.Close())) }()
 	p.ReportDiagnostics(a.Agents.Snapshot())
-	p.ReportUnread(a.Agents.Snapshot())
+	ReportFolders(p, a.Agents.Snapshot())
 	return do(a)
 }
 

@@ -22,15 +22,28 @@ import (
 func Init(program *app.Program) *cobra.Command {
 	p := commands{program}
 	var role string
+	var from []string
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "Write a first agent file, and say how to add worker to hosts",
 		Long: `Writes an agent that works as it is into the agent folder of the workspace, where there
 is no agent yet, and prints for each MCP host that is installed how worker is added to it.
-No file is replaced.`,
+No file is replaced.
+
+With --from it copies the agents of other tools, as --agents-from would read them, each
+into a file of its own with the same rules. What can't be copied exactly is left out, and
+told. Later changes of the originals don't reach the copies.`,
+		Example: `  worker init
+  worker init --from opencode,codex`,
 		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return p.init(role) },
+		RunE: func(*cobra.Command, []string) error {
+			if len(from) > 0 {
+				return p.takeOver(from)
+			}
+			return p.init(role)
+		},
 	}
+	cmd.Flags().StringSliceVar(&from, "from", nil, "copy the agents of these tools, with commas between, or all")
 	cmd.Flags().StringVar(&role, "role", "review", "what the agent is for: plan, review, implementer or verifier")
 	cli.CompleteFlag(cmd, "role", cobra.FixedCompletions(agentdefs.Roles(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
