@@ -44,7 +44,7 @@ Exit status: 0 done, 1 the task failed, or SESSION runs or can't be resumed, 2 w
 3 refused by permission, 130 interrupted.`,
 		Example: `  worker sessions resume ses_4f2k "Now look at the tests, too."
   worker sessions resume ses_4f2k
-  worker sessions resume ses_4f2k --from 3 --restore-files "Try it without the cache."`,
+  worker sessions resume ses_4f2k --from 3 --restore-files "No cache, please."`,
 		Args:              cobra.RangeArgs(1, 2),
 		ValidArgsFunction: p.CompleteSessions(false),
 		RunE: func(cmd *cobra.Command, args []string) error {
