@@ -108,8 +108,8 @@ type Plan struct {
 	Hidden   []string `json:"hidden"`
 	ReadOnly []string `json:"readOnly"`
 
-	// NotLooked are folders of the system that hold too much to look for what rules deny
-	// there: such files are readable.
+	// NotLooked are folders outside of the workspace that hold too much to look for what rules deny
+	// there: such files are as reachable as the folder is.
 	NotLooked []string `json:"notLooked,omitempty"`
 
 	// NotHeld says in sentences what the rules deny and the backend cannot

@@ -23,3 +23,10 @@ func SetFolds(folds bool) (restore func()) {
 	foldsNames = func(string) bool { return folds }
 	return func() { foldsNames = before }
 }
+
+// SetMaxGiven bounds the names of a folder that a person has named; restore undoes it.
+func SetMaxGiven(n int) (restore func()) {
+	before := maxGiven
+	maxGiven = n
+	return func() { maxGiven = before }
+}

@@ -57,12 +57,12 @@ func DefaultFolders(home string) []Folder {
 	var out []Folder
 	for _, name := range homeSettings {
 		if path := filepath.Join(home, name); !holdsCredential(path) {
-			out = append(out, Folder{path, Read})
+			out = append(out, Folder{Path: path, Access: Read})
 		}
 	}
 	for _, access := range []Access{Read, Copy} {
 		for _, name := range homeFolders[access] {
-			out = append(out, Folder{filepath.Join(home, name), access})
+			out = append(out, Folder{Path: filepath.Join(home, name), Access: access})
 		}
 	}
 	return out

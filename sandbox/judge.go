@@ -35,7 +35,7 @@ func (p *Profile) judgeIn(abs string, folds bool) verdict {
 	if inner != "" && v.read { // a rule may be about one of git's own files
 		v.read = p.rulesWithin(abs, readTool, folds)
 	}
-	if !p.Writable || isGit && (gitplace.Controls(inner) || !p.ownGit(abs)) || ofBare(p.bare, abs) || p.protects(abs) != "" {
+	if _, given := givenFolder(p, abs); !p.Writable && !given || isGit && (gitplace.Controls(inner) || !p.ownGit(abs)) || ofBare(p.bare, abs) || p.protects(abs) != "" {
 		v.write = false
 	}
 	return v
@@ -87,6 +87,10 @@ func (p *Profile) protects(abs string) string {
 
 // rules asks the rules about a path.
 func (p *Profile) rules(abs string, folds bool) verdict {
+	if f, ok := givenFolder(p, abs); ok { // it needs no rule that allows it
+		denied := func(tool string) bool { return p.decideIn(tool, abs, folds) == permission.Deny }
+		return verdict{read: !denied(readTool), write: f.Access == Read || !denied(writeTool) && !denied(editTool)}
+	}
 	return verdict{
 		read:  p.may(p.decideIn(readTool, abs, folds)),
 		write: p.may(p.decideIn(writeTool, abs, folds)) && p.decideIn(editTool, abs, folds) != permission.Deny,

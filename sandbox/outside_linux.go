@@ -3,6 +3,7 @@ package sandbox
 import (
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,11 +24,11 @@ var errManyNames = errors.New("more names than are looked at")
 
 // hideOutside hides what rules deny by absolute paths in the folders that are shown
 // beside the workspace.
-func (p *Profile) hideOutside(l *layout) {
+func (p *Profile) hideOutside(l *layout, trees []*folder) {
 	var denied []string
 	for _, place := range p.deniedPlaces(readTool) {
 		for _, m := range l.mounts {
-			if m.Op != wire.OpRead && m.Op != wire.OpWrite || contains(p.Workspace, m.Target) || slices.ContainsFunc(p.roots(), func(r string) bool { return contains(r, m.Target) }) {
+			if m.Op != wire.OpRead && m.Op != wire.OpWrite || contains(p.Workspace, m.Target) || slices.ContainsFunc(trees, func(f *folder) bool { return contains(f.path, m.Target) }) {
 				continue
 			}
 			switch {
@@ -40,7 +41,7 @@ func (p *Profile) hideOutside(l *layout) {
 			}
 		}
 	}
-	denied = append(denied, p.deniedAnywhere(l)...)
+	denied = append(denied, p.deniedAnywhere(l, trees)...)
 	slices.Sort(denied)
 	for _, path := range slices.Compact(denied) {
 		if l.covered(path) || !l.visible(path) {
@@ -54,41 +55,10 @@ func (p *Profile) hideOutside(l *layout) {
 // denies reports whether rules deny to read the absolute path.
 func (p *Profile) denies(abs string) bool { return p.decide(readTool, abs) == permission.Deny }
 
-// deniedPlaces returns the files and folders below which rules deny something to one of the tools
-// by an absolute path.
-func (p *Profile) deniedPlaces(tools ...string) (out []string) {
-	for _, layer := range p.Rules {
-		for _, r := range layer.Rules {
-			if r.Action != permission.Deny || !slices.ContainsFunc(tools, func(tool string) bool { return about(r, tool) }) {
-				continue
-			}
-			pattern := r.Pattern
-			for _, home := range []string{"~/", "$HOME/", "${HOME}/"} {
-				if rest, ok := strings.CutPrefix(pattern, home); ok && p.Home != "" {
-					pattern = p.Home + "/" + rest
-				}
-			}
-			if !filepath.IsAbs(pattern) {
-				continue
-			}
-			if i := strings.IndexAny(pattern, `*?[]{}()!+@|\"$^`); i >= 0 {
-				pattern = filepath.Dir(pattern[:i] + "x")
-			}
-			place := filepath.Clean(pattern)
-			if real, err := filepath.EvalSymlinks(place); err == nil && real != place {
-				out = append(out, real)
-			}
-			out = append(out, place)
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
-}
-
 // deniedAnywhere returns what rules deny to read by a pattern for any place, as
 // "*.pem", in folders that are shown beside the workspace. Not looked at are the system,
 // except for /opt, where such names are of certificates, and copies of caches.
-func (p *Profile) deniedAnywhere(l *layout) (out []string) {
+func (p *Profile) deniedAnywhere(l *layout, trees []*folder) (out []string) {
 	if !slices.ContainsFunc(p.Rules, func(layer Rules) bool {
 		return layer.Layer != permission.LayerDefault && slices.ContainsFunc(layer.Rules, func(r permission.Rule) bool {
 			return r.Action == permission.Deny && strings.HasPrefix(r.Pattern, "*") && about(r, readTool)
@@ -100,7 +70,7 @@ func (p *Profile) deniedAnywhere(l *layout) (out []string) {
 	for _, system := range []bool{false, true} {
 		for _, m := range l.mounts {
 			switch isSystem := slices.Contains(systemFolders, m.Target); {
-			case m.Op != wire.OpRead || m.Source != m.Target || isSystem != system || m.Target == p.Workspace:
+			case m.Op != wire.OpRead || m.Source != m.Target || isSystem != system || m.Target == p.Workspace || isTree(trees, m.Target):
 			case slices.Contains(p.Programs, m.Target):
 			case isSystem && m.Target != "/opt":
 				l.plan.NotLooked = append(l.plan.NotLooked, m.Target)
@@ -329,4 +299,20 @@ func skip(d fs.DirEntry) error {
 		return fs.SkipDir
 	}
 	return nil
+}
+
+// outermost returns the paths that are in none of the others.
+func outermost(paths []string) []string {
+	all := make(map[string]bool, len(paths))
+	for _, path := range paths {
+		all[path] = true
+	}
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(all)), func(path string) bool {
+		for up := filepath.Dir(path); up != filepath.Dir(up); up = filepath.Dir(up) {
+			if all[up] {
+				return true
+			}
+		}
+		return false
+	})
 }

@@ -54,20 +54,7 @@ func (p *Profile) roots() []string {
 			roots = append(roots, f.Path)
 		}
 	}
-	return roots
-}
-
-// byRule reports whether a rule has added the folder: then other rules may deny
-// files in it.
-func (p *Profile) byRule(f Folder) bool {
-	for _, layer := range p.Rules {
-		for _, r := range layer.Rules {
-			if r.Pattern == f.Path+"/**" {
-				return true
-			}
-		}
-	}
-	return false
+	return append(roots, deniedGiven(p)...)
 }
 
 // layout works out what a command sees. dir is the session's own folder. copied
@@ -75,11 +62,12 @@ func (p *Profile) byRule(f Folder) bool {
 func (p *Profile) layout(s *scanner, dir string, copied map[string]string) (*layout, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	trees, err := s.scan(p, p.key(), p.roots())
+	trees, large, err := s.scan(p, p.key(), p.roots())
 	if err != nil {
 		return nil, err
 	}
 	l := &layout{}
+	l.plan.NotLooked = large
 	l.system()
 	add := func(m ...wire.Mount) { l.mounts = append(l.mounts, m...) }
 	add(wire.Mount{Op: wire.OpProc, Target: "/proc"}, wire.Mount{Op: wire.OpDev, Target: "/dev"},
@@ -99,7 +87,7 @@ func (p *Profile) layout(s *scanner, dir string, copied map[string]string) (*lay
 		if contains(f.Path, p.Workspace) || f.Path == p.Home {
 			continue // it would show what is in it as well
 		}
-		l.folder(f, copied[f.Path], p.byRule(f))
+		l.folder(f, copied[f.Path], f.Given && isTree(trees, f.Path) || p.byRule(f))
 	}
 	for _, g := range p.GitDirs {
 		if contains(p.Workspace, g) {
@@ -109,12 +97,12 @@ func (p *Profile) layout(s *scanner, dir string, copied map[string]string) (*lay
 		if p.judge(g).write || p.Writable && p.GitOwn != nil { // the rest of it is frozen
 			access = Write
 		}
-		l.folder(Folder{g, access}, "", true)
+		l.folder(Folder{Path: g, Access: access}, "", true)
 	}
 	if err := p.workspace(l, s, trees); err != nil {
 		return nil, err
 	}
-	p.hideOutside(l)
+	p.hideOutside(l, trees)
 	for _, tree := range trees {
 		if !tree.hidden {
 			l.watched = append(l.watched, tree.path)

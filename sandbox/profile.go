@@ -26,6 +26,9 @@ const (
 type Folder struct {
 	Path   string `json:"path"` // absolute
 	Access Access `json:"access"`
+
+	// Given says that a person has named the folder. Rules about files bind commands in it.
+	Given bool `json:"given,omitempty"`
 }
 
 // Rules are the rules of one layer about files.
@@ -61,6 +64,7 @@ type Profile struct {
 	folds   func(abs string) bool
 	coming  map[string]*examples // by tool
 	layers  *permission.Layers
+	given   []Folder
 	as      string // the folder that rules take Workspace for; "": itself
 }
 
@@ -169,6 +173,7 @@ func NewProfile(in Input) *Profile {
 	p.Writable = !in.ReadOnly && p.mayAllow(writeTool)
 	p.Hosts = p.mayAllow(networkTool) || p.hasRule(networkTool, permission.Ask) && !p.deniesAll(networkTool)
 	p.Folders = append(append(p.Folders, p.outside()...), sharedSockets(p)...)
+	p.given = givenFolders(p)
 	return p
 }
 
@@ -251,13 +256,94 @@ func (p *Profile) outside() []Folder {
 			}
 			switch {
 			case about(r, writeTool) && p.Writable && p.judge(dir).write:
-				out = append(out, Folder{dir, Write})
+				out = append(out, Folder{Path: dir, Access: Write})
 			case about(r, readTool) && p.judge(dir).read:
-				out = append(out, Folder{dir, Read})
+				out = append(out, Folder{Path: dir, Access: Read})
 			}
 		}
 	}
 	return out
+}
+
+// byRule reports whether a rule has added the folder: then other rules may deny
+// files in it.
+func (p *Profile) byRule(f Folder) bool {
+	for _, layer := range p.Rules {
+		for _, r := range layer.Rules {
+			if r.Pattern == f.Path+"/**" && (r.Action == permission.Allow || !f.Given) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// givenFolders returns the folders of a profile that a person has named and in which only denials of rules hold.
+func givenFolders(p *Profile) (out []Folder) {
+	for _, f := range p.Folders {
+		around := slices.ContainsFunc(append(slices.Clone(p.GitDirs), p.Workspace), func(dir string) bool { return contains(dir, f.Path) || contains(f.Path, dir) })
+		if f.Given && !around && !p.byRule(f) && f.Path != p.Home && !slices.Contains(p.Programs, f.Path) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// givenFolder returns the innermost folder of givenFolders that holds abs.
+func givenFolder(p *Profile, abs string) (in Folder, ok bool) {
+	for _, f := range p.given {
+		if contains(f.Path, abs) && len(f.Path) > len(in.Path) {
+			in, ok = f, true
+		}
+	}
+	return in, ok
+}
+
+// deniedGiven returns the given folders in which rules may deny something, by an absolute path or in any place.
+func deniedGiven(p *Profile) (out []string) {
+	tools := []string{readTool, writeTool, editTool}
+	anywhere := slices.ContainsFunc(p.Rules, func(layer Rules) bool {
+		return layer.Layer != permission.LayerDefault && slices.ContainsFunc(layer.Rules, func(r permission.Rule) bool {
+			return r.Action == permission.Deny && strings.ContainsAny(r.Pattern[:min(1, len(r.Pattern))], "*?[{(!@+") && slices.ContainsFunc(tools, func(tool string) bool { return about(r, tool) })
+		})
+	})
+	for _, f := range p.given {
+		if anywhere || slices.ContainsFunc(p.deniedPlaces(tools...), func(place string) bool { return contains(place, f.Path) || contains(f.Path, place) }) {
+			out = append(out, f.Path)
+		}
+	}
+	return out
+}
+
+// deniedPlaces returns the files and folders below which rules deny something to one of the tools
+// by an absolute path.
+func (p *Profile) deniedPlaces(tools ...string) (out []string) {
+	for _, layer := range p.Rules {
+		for _, r := range layer.Rules {
+			if r.Action != permission.Deny || !slices.ContainsFunc(tools, func(tool string) bool { return about(r, tool) }) {
+				continue
+			}
+			pattern := r.Pattern
+			for _, home := range []string{"~/", "$HOME/", "${HOME}/"} {
+				if rest, ok := strings.CutPrefix(pattern, home); ok && p.Home != "" {
+					pattern = p.Home + "/" + rest
+				}
+			}
+			if !filepath.IsAbs(pattern) {
+				continue
+			}
+			if i := strings.IndexAny(pattern, `*?[]{}()!+@|\"$^`); i >= 0 {
+				pattern = filepath.Dir(pattern[:i] + "x")
+			}
+			place := filepath.Clean(pattern)
+			if real, err := filepath.EvalSymlinks(place); err == nil && real != place {
+				out = append(out, real)
+			}
+			out = append(out, place)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // contains reports whether path is dir or below it.

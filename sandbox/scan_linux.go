@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -31,6 +30,9 @@ type scanner struct {
 
 // maxNames bounds the names of a workspace that are judged.
 const maxNames = 2_000_000
+
+// maxGiven bounds those of a folder that a person has named.
+var maxGiven = 100_000
 
 // folder is what is known of one folder.
 type folder struct {
@@ -72,23 +74,34 @@ type name struct {
 const settleTime = 50 * time.Millisecond
 
 // scan returns the trees of the profile's folders in which rules deny files:
-// the workspace first.
-func (s *scanner) scan(p *Profile, key string, roots []string) ([]*folder, error) {
+// the workspace first. large are folders that a person has named. They have more names
+// than are judged, and are not among the trees.
+func (s *scanner) scan(p *Profile, key string, roots []string) (out []*folder, large []string, err error) {
 	if s.tree == nil || s.key != key {
 		s.tree, s.key, s.judged = make(map[string]*folder), key, 0
 	}
 	s.profile, s.budget = p, maxNames
-	var out []*folder
 	for _, root := range roots {
-		f, err := s.folder(root)
-		if err != nil {
-			return nil, err
+		_, given := givenFolder(p, root)
+		if given {
+			s.budget = maxGiven
 		}
-		if f != nil {
+		f, err := s.folder(root)
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case given && s.budget < 0:
+			large = append(large, root)
+		case f != nil:
 			out = append(out, f)
 		}
 	}
-	return out, nil
+	return out, large, nil
+}
+
+// isTree reports whether the folder at path is one of the trees.
+func isTree(trees []*folder, path string) bool {
+	return slices.ContainsFunc(trees, func(f *folder) bool { return f.path == path })
 }
 
 // folder returns the present folder at path; nil means that there is none.
@@ -378,20 +391,4 @@ func collect(trees []*folder, outside func() (map[id]verdict, bool)) (*findings,
 		slices.Sort(*list)
 	}
 	return x, nil
-}
-
-// outermost returns the paths that are in none of the others.
-func outermost(paths []string) []string {
-	all := make(map[string]bool, len(paths))
-	for _, path := range paths {
-		all[path] = true
-	}
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(all)), func(path string) bool {
-		for up := filepath.Dir(path); up != filepath.Dir(up); up = filepath.Dir(up) {
-			if all[up] {
-				return true
-			}
-		}
-		return false
-	})
 }

@@ -195,9 +195,9 @@ func (s *Session) attempt(cmd *Command) (*Process, error) {
 		Landlock: s.support.Landlock > 0, Judged: l.judged, Free: l.free,
 		Supervise: s.support.Supervisor && s.backend != Landlock,
 		Watched:   l.watched, Planned: planned.UnixNano(),
-		NoInternet: s.backend == Landlock,
-		Limits:     cmd.Limits.list(),
-		Terminal:   cmd.Terminal,
+		NoInternet: s.backend == Landlock, Datagrams: len(sharedSockets(cmd.Profile)) > 0,
+		Limits:   cmd.Limits.list(),
+		Terminal: cmd.Terminal,
 	}
 	p := &Process{
 		session: s, profile: cmd.Profile, plan: &l.plan, held: slices.Concat(l.plan.Hidden, l.plan.ReadOnly),

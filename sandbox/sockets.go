@@ -33,7 +33,7 @@ func sharedSockets(p *Profile) (out []Folder) {
 			path, ok := strings.CutPrefix(r.Pattern, hostport.Socket)
 			if ok && filepath.IsAbs(path) && filepath.Clean(path) == path && !strings.ContainsAny(path, `*?[]{}()!+@|\"$^`) &&
 				about(r, networkTool) && p.refusedSocket(path) == nil {
-				out = append(out, Folder{path, Read})
+				out = append(out, Folder{Path: path, Access: Read})
 			}
 		}
 	}

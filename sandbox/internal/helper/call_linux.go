@@ -145,7 +145,7 @@ func start(job *wire.Job) (child, error) {
 					return r
 				}
 			}
-			listener, err := install(job.Supervise, job.NoInternet)
+			listener, err := install(job.Supervise, job.NoInternet, job.Supervise && job.Datagrams)
 			if err != nil {
 				r.err = err
 				return r

@@ -60,6 +60,15 @@ func (s *supervisor) do(c *caller) error {
 		return c.socketpair(int(int32(a[1])), int(int32(a[2])), a[3])
 	case unix.SYS_BIND:
 		return c.bind(int(int32(a[0])), a[1], int(int32(a[2])))
+	case unix.SYS_SENDTO:
+		return sendto(c)
+	case unix.SYS_SENDMSG:
+		return sendmsg(c, int(int32(a[0])), a[1], int(int32(a[2])), 0)
+	case unix.SYS_SENDMMSG: // the first of them
+		if uint32(a[2]) == 0 {
+			return nil
+		}
+		return sendmsg(c, int(int32(a[0])), a[1], int(int32(a[3])), a[1]+56)
 	case unix.SYS_CONNECT:
 		return c.connect(int(int32(a[0])), a[1], int(int32(a[2])))
 	}

@@ -120,6 +120,17 @@ func (p *program) onDatagrams(nr, value uint32) {
 	p.load(offNumber)
 }
 
+// addressed returns value for the call nr if its argument arg is no null pointer.
+func (p *program) addressed(nr uint32, arg int, value uint32) {
+	p.op(unix.BPF_JMP|unix.BPF_JEQ|unix.BPF_K, nr, 0, 6)
+	p.load(offArgs + 8*uint32(arg))
+	p.op(unix.BPF_JMP|unix.BPF_JEQ|unix.BPF_K, 0, 0, 2)
+	p.load(offArgs + 8*uint32(arg) + 4)
+	p.op(unix.BPF_JMP|unix.BPF_JEQ|unix.BPF_K, 0, 1, 0)
+	p.ret(value)
+	p.ret(retAllow)
+}
+
 // onEqual returns value for the call nr if its argument arg is one of values;
 // with not, if it is none of them. It allows the call otherwise.
 func (p *program) onEqual(nr uint32, arg int, values []uint32, not bool, value uint32) {
@@ -140,8 +151,9 @@ func (p *program) onEqual(nr uint32, arg int, values []uint32, not bool, value u
 func errno(e unix.Errno) uint32 { return retErrno | uint32(e) }
 
 // filter returns the program that every command runs under. supervise: calls
-// that make names are told to the supervisor. local: no sockets to a network.
-func filter(supervise, local bool) []unix.SockFilter {
+// that make names are told to the supervisor. local: no sockets to a network. datagrams: so are
+// calls that send to an address.
+func filter(supervise, local, datagrams bool) []unix.SockFilter {
 	var p program
 	p.load(offArch)
 	p.op(unix.BPF_JMP|unix.BPF_JEQ|unix.BPF_K, auditArch, 1, 0)
@@ -161,7 +173,9 @@ func filter(supervise, local bool) []unix.SockFilter {
 	p.onBits(unix.SYS_UNSHARE, 0, newNamespaces, errno(unix.EPERM))
 	// Input for the terminal of somebody else.
 	p.onEqual(unix.SYS_IOCTL, 1, append([]uint32{unix.TIOCSTI, unix.TIOCLINUX}, flagging...), false, errno(unix.EPERM))
-	p.onDatagrams(unix.SYS_SOCKET, errno(unix.EACCES))
+	if !datagrams {
+		p.onDatagrams(unix.SYS_SOCKET, errno(unix.EACCES))
+	}
 	if supervise { // gives sockets of packets in their place
 		p.onDatagrams(unix.SYS_SOCKETPAIR, retNotify)
 	} else {
@@ -182,6 +196,12 @@ func filter(supervise, local bool) []unix.SockFilter {
 		for _, nr := range opening {
 			p.on(nr, retNotify)
 		}
+		if datagrams {
+			p.addressed(unix.SYS_SENDTO, 4, retNotify)
+			for _, nr := range sending {
+				p.on(nr, retNotify)
+			}
+		}
 		p.on(unix.SYS_UNLINKAT, retNotify)
 		for _, nr := range outdated {
 			p.on(nr, retNotify)
@@ -199,8 +219,8 @@ func filter(supervise, local bool) []unix.SockFilter {
 
 // install puts the filter on the calling thread, and all that it starts. With
 // supervise it returns the descriptor on which the calls arrive.
-func install(supervise, local bool) (listener int, err error) {
-	code := filter(supervise, local)
+func install(supervise, local, datagrams bool) (listener int, err error) {
+	code := filter(supervise, local, datagrams)
 	prog := unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
 	flags := uintptr(0)
 	if supervise {

@@ -102,10 +102,5 @@ func (c *caller) judgeOpen(fd int, st *unix.Stat_t, flags int) error {
 
 // watched reports whether rules judge what is at path.
 func (s *supervisor) watched(path string) bool {
-	for _, dir := range s.job.Watched {
-		if below(dir, path) {
-			return s.area(path) != free
-		}
-	}
-	return false
+	return longest(s.job.Watched, path) > longest(s.job.Free, path)
 }

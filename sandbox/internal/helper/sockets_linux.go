@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"runtime"
-	"strconv"
 	"strings"
 	"unsafe"
 
@@ -20,12 +19,7 @@ func (c *caller) socket(fd int, addr uint64, size int) (sock int, raw []byte, er
 	if raw, err = c.exactly(addr, size); err != nil {
 		return -1, nil, err
 	}
-	process, _ := strconv.Atoi(c.tgid)
-	pidfd, err := c.hold(unix.PidfdOpen(process, 0))
-	if err != nil {
-		return -1, nil, unix.EACCES
-	}
-	if sock, err = c.hold(unix.PidfdGetfd(pidfd, fd, 0)); err != nil {
+	if sock, err = takeSocket(c, fd); err != nil {
 		return -1, nil, err
 	}
 	return sock, raw, c.valid()

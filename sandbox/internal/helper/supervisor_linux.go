@@ -195,17 +195,25 @@ const (
 )
 
 func (s *supervisor) area(path string) area {
-	best, at := -1, elsewhere
-	look := func(dirs []string, a area) {
-		for _, dir := range dirs {
-			if len(dir) > best && below(dir, path) {
-				best, at = len(dir), a
-			}
+	decided, open := longest(s.job.Judged, path), longest(s.job.Free, path)
+	switch {
+	case decided < 0 && open < 0:
+		return elsewhere
+	case open > decided:
+		return free
+	}
+	return judged
+}
+
+// longest returns the length of the longest folder of dirs that path is in; -1 if it is in no folder.
+func longest(dirs []string, path string) int {
+	best := -1
+	for _, dir := range dirs {
+		if len(dir) > best && below(dir, path) {
+			best = len(dir)
 		}
 	}
-	look(s.job.Judged, judged)
-	look(s.job.Free, free)
-	return at
+	return best
 }
 
 // below reports whether path is dir or in it.

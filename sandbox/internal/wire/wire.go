@@ -112,6 +112,9 @@ type Job struct {
 	Watched []string
 	Planned int64
 
+	// Datagrams: there are unix sockets of datagrams, and the supervisor judges where each goes.
+	Datagrams bool
+
 	// NoInternet refuses sockets other than local ones, where there is no
 	// network namespace.
 	NoInternet bool

@@ -50,7 +50,7 @@ func (s *Sandbox) addFolder(text string) error {
 		path, err = filepath.EvalSymlinks(path)
 	}
 	if err == nil {
-		s.Folders = append(s.Folders, sandbox.Folder{Path: path, Access: access})
+		s.Folders = append(s.Folders, sandbox.Folder{Path: path, Access: access, Given: true})
 	}
 	return err
 }
