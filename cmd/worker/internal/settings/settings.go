@@ -24,7 +24,6 @@ import (
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/internal/boundedfile"
-	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/internal/hookconfig"
 	"github.com/agentworker/worker/internal/mcpconfig"
 	"github.com/agentworker/worker/internal/spendlimit"
@@ -98,6 +97,8 @@ type Settings struct {
 	retentionFlags
 	MCP mcpSettings
 
+	times times
+
 	// MCPServers are those of the user, in the setting mcpServers; MCPFrom are programs whose
 	// files of servers are read too, or all.
 	MCPServers []*mcpconfig.Server
@@ -144,8 +145,8 @@ func (s *Settings) Register(command *pflag.FlagSet) {
 	flags := s.group("Common flags")
 	flags.StringVar(&s.Dir, "dir", "", "start in this folder; the workspace is its git top level, else the folder (default: the current folder)")
 	flags.Var(modelList(&s.Model), "model", "offline, host (the MCP host's own), PROVIDER/NAME, replay/FILE or an alias; several with commas between: the next one answers once one has failed (default: by the API key that is set, else offline)")
-	flags.DurationVar(&s.Timeout, "timeout", 5*time.Minute, "how long a subagent may run, 1s to 24h")
-	flags.DurationVar(&s.BackgroundTimeout, "background-timeout", 30*time.Minute, "how long a subagent in the background may run, 1s to 24h")
+	s.times.add(flags, &s.Timeout, "timeout", 5*time.Minute, upToDay, "how long a subagent may run, 1s to 24h")
+	s.times.add(flags, &s.BackgroundTimeout, "background-timeout", 30*time.Minute, upToDay, "how long a subagent in the background may run, 1s to 24h")
 	flags.StringVar(&s.Workspace, "workspace", "", "name of the workspace (default: the folder's name and a hash of its path)")
 
 	flags = s.group("The workspace")
@@ -164,23 +165,23 @@ func (s *Settings) Register(command *pflag.FlagSet) {
 	flags.Var(agentValues(s.AgentEfforts, false), "agent-effort", "how hard the model of an agent is to think whose file does not say, as AGENT=EFFORT; can be given more than once")
 	flags.StringVar(&s.RouteModel, "route-model", "", "a cheap model that picks, of those of --model-alias, the one of each subagent for which none is named (default: the caller's model)")
 	flags.Var(s.AgentKeys.value(), "agent-key", "where the API key of an agent is, as AGENT/PROVIDER=env:VARIABLE, file:PATH or command:COMMAND; can be given more than once (default: that of all agents)")
-	flags.DurationVar(&s.ModelTimeout, "model-timeout", 2*time.Minute, "how long a model may be silent in one call, 1s to 30m")
-	flags.DurationVar(&s.ModelTotal, "model-total", 30*time.Minute, "how long one model call may take, its tries and the waits between them included, 1s to 24h")
+	s.times.add(flags, &s.ModelTimeout, "model-timeout", 2*time.Minute, span{time.Second, maxSilence, false}, "how long a model may be silent in one call, 1s to 30m")
+	s.times.add(flags, &s.ModelTotal, "model-total", 30*time.Minute, span{time.Second, maxTotal, false}, "how long one model call may take, its tries and the waits between them included, 1s to 24h")
 	flags.BoolVar(&s.MaskForModel, "mask-for-model", false, "replace what looks like a credential before a model reads it; file tools get it back")
-	flags.DurationVar(&s.ToolTimeout, "tool-timeout", 30*time.Second, "how long one call of a tool may take that has no time limit of its own, 1s to 1h")
+	s.times.add(flags, &s.ToolTimeout, "tool-timeout", 30*time.Second, span{time.Second, time.Hour, false}, "how long one call of a tool may take that has no time limit of its own, 1s to 1h")
 	flags.Var(file(&s.Prices), "prices", "a file with the prices of models, in the form of https://models.dev/api.json (default: built-in ones)")
 	s.ContextWindow.register(flags)
-	flags.DurationVar(&s.MaxPause, "max-pause", 30*time.Minute, "how long agents wait for a provider that says when to ask again, 1s to 24h")
+	s.times.add(flags, &s.MaxPause, "max-pause", 30*time.Minute, upToDay, "how long agents wait for a provider that says when to ask again, 1s to 24h")
 	s.registerProviders(flags)
 
 	flags = s.group("Limits")
 	s.limits.register(flags)
-	flags.DurationVar(&s.StallNotice, "stall-notice", 5*time.Minute, "after what time without an event an agent is said to have stalled, 1s to 24h; 0: never")
-	flags.DurationVar(&s.StallTimeout, "stall-timeout", 0, "in place of it: after what time that is said, and after what time more the agent is stopped, 1s to 24h (default: it is not stopped)")
+	s.times.add(flags, &s.StallNotice, "stall-notice", 5*time.Minute, upToDay.orZero(), "after what time without an event an agent is said to have stalled, 1s to 24h; 0: never")
+	s.times.add(flags, &s.StallTimeout, "stall-timeout", 0, upToDay.orZero(), "in place of it: after what time that is said, and after what time more the agent is stopped, 1s to 24h (default: it is not stopped)")
 	budget := parsed(&s.Budget, "LIMITS", spendlimit.Parse)
 	budget.config = func(raw json.RawMessage, _ string) error { return json.Unmarshal(raw, &s.Budget) } // a text or an object
 	flags.Var(budget, "budget", "what a task may use with all that it starts, such as tokens=200k,cost=1.50,modelCalls=40,toolCalls=100,time=10m,then=ask (default: no limit)")
-	flags.DurationVar(&s.ApprovalTimeout, "approval-timeout", 0, "how long a tool call waits for approval, 1s to 24h (default: 10m; without a terminal, 'task' and 'run' refuse it at once)")
+	s.times.add(flags, &s.ApprovalTimeout, "approval-timeout", 0, upToDay.orZero(), "how long a tool call waits for approval, 1s to 24h (default: 10m; without a terminal, 'task' and 'run' refuse it at once)")
 
 	flags.Var(file(&s.Policy), "policy", "a file that forbids more than the machine's policy does, in its form (default: the machine's policy alone)")
 
@@ -191,7 +192,7 @@ func (s *Settings) Register(command *pflag.FlagSet) {
 	flags.StringVar(&s.NATS, "nats", "", "URL of a NATS server with JetStream, several with commas between (default: a server within this process)")
 	s.registerAccess(flags)
 
-	s.MCP.register(s.group("MCP hosts"))
+	s.MCP.register(s.group("MCP hosts"), &s.times)
 	flags = s.group("The web, MCP and language servers")
 	s.searchSettings.register(flags)
 	s.registerServers(flags)
@@ -242,30 +243,9 @@ func (s *Settings) Load(getenv func(string) string) error {
 			return fmt.Errorf("agent-effort: %s: the effort %q is none of %s", agent, effort, strings.Join(model.Efforts, ", "))
 		}
 	}
-	for _, check := range []func() error{func() error { return s.ModelAliases.check(s.HasProvider) }, s.checkAgentKeys, s.checkProviders, s.checkAccess, s.retentionFlags.check, s.MCP.check, s.limits.check, s.ContextWindow.check, func() error { return s.searchSettings.check(getenv) }} {
+	for _, check := range []func() error{func() error { return s.ModelAliases.check(s.HasProvider) }, s.checkAgentKeys, s.checkProviders, s.checkAccess, s.retentionFlags.check, s.MCP.check, s.limits.check, s.times.check, s.ContextWindow.check, func() error { return s.searchSettings.check(getenv) }} {
 		if err := check(); err != nil {
 			return err
-		}
-	}
-	for _, t := range []struct {
-		flag               string
-		value, least, most time.Duration
-		zero               bool // 0 is a value, too
-	}{
-		{"timeout", s.Timeout, time.Second, 24 * time.Hour, false},
-		{"background-timeout", s.BackgroundTimeout, time.Second, 24 * time.Hour, false},
-		{"stall-timeout", s.StallTimeout, time.Second, 24 * time.Hour, true},
-		{"stall-notice", s.StallNotice, time.Second, 24 * time.Hour, true},
-		{"max-pause", s.MaxPause, time.Second, 24 * time.Hour, false},
-		{"model-timeout", s.ModelTimeout, time.Second, maxSilence, false},
-		{"model-total", s.ModelTotal, time.Second, maxTotal, false},
-		{"tool-timeout", s.ToolTimeout, time.Second, time.Hour, false},
-		{"approval-timeout", s.ApprovalTimeout, time.Second, 24 * time.Hour, true},
-		{"mcp-call-limit", s.MCP.CallLimit, 15 * time.Second, 24 * time.Hour, true},
-		{"mcp-cancel-grace", s.MCP.CancelGrace, 0, time.Hour, false},
-	} {
-		if (t.value < t.least || t.value > t.most) && !(t.zero && t.value == 0) {
-			return fmt.Errorf("%s %s is not within %s and %s", t.flag, errtext.Duration(t.value), errtext.Duration(t.least), errtext.Duration(t.most))
 		}
 	}
 	if s.Shell != "" {
