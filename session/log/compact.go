@@ -14,13 +14,6 @@ type compactedData struct {
 	Kept int    `json:"kept"` // how many messages at the end are kept
 }
 
-// CompactedEntry returns the entry that shortens what the model is sent. It keeps the
-// message with the number task, counted from the end (1: the last), and the last kept
-// messages. The text comes between them.
-func CompactedEntry(id, text string, task, kept int) Entry {
-	return compactKind.entry(compactedData{ID: id, Text: text, Task: task, Kept: kept})
-}
-
 // compact applies a compaction to the messages for the model.
 func (f *fold) compact(entry compactedData, e Entry) error {
 	f.draft, f.Compacted = nil, true
@@ -38,12 +31,6 @@ func (f *fold) compact(entry compactedData, e Entry) error {
 type titledData struct {
 	Title string      `json:"title"`
 	Usage model.Usage `json:"usage"`
-}
-
-// TitledEntry returns the entry with a model's title of the session. It replaces the
-// description.
-func TitledEntry(title string, usage model.Usage) Entry {
-	return titledKind.entry(titledData{title, usage})
 }
 
 // entitle applies a title.

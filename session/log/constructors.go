@@ -3,7 +3,9 @@ package log
 import (
 	"encoding/json"
 
+	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/session/hidden"
 	"github.com/agentworker/worker/session/record"
 )
 
@@ -68,3 +70,42 @@ func ReplyEntry(id string, m *model.Message, masked bool) (entry Entry, needed b
 // AskedEntry returns the entry of a person who tells the session what to do for the first
 // time.
 func AskedEntry(by record.Person) Entry { return askedKind.entry(askedData{by}) }
+
+// CompactedEntry returns the entry that shortens what the model is sent. It keeps the
+// message with the number task, counted from the end (1: the last), and the last kept
+// messages. The text comes between them.
+func CompactedEntry(id, text string, task, kept int) Entry {
+	return compactKind.entry(compactedData{ID: id, Text: text, Task: task, Kept: kept})
+}
+
+// TitledEntry returns the entry with a model's title of the session. It replaces the
+// description.
+func TitledEntry(title string, usage model.Usage) Entry {
+	return titledKind.entry(titledData{title, usage})
+}
+
+// AgentEntry returns the entry with which the session continues as another agent, on a
+// model. Its terms replace those of [OpenedEntry].
+func AgentEntry(agent, model string, terms json.RawMessage) Entry {
+	return agentKind.entry(agentData{agent, model, terms})
+}
+
+// ModelEntry returns the entry with which the session continues on another model.
+func ModelEntry(model string) Entry { return agentKind.entry(agentData{Model: model}) }
+
+// UnmaskedEntry returns the entry with the unmasked form of an event, for the session
+// itself. It comes before the masked event. needed false means that nobody reads that form
+// from the log.
+func UnmaskedEntry(ev event.Event) (entry Entry, needed bool) {
+	if unmaskedKey(ev) == "" {
+		return Entry{}, false
+	}
+	data, err := event.Encode(ev)
+	if err != nil {
+		panic(err)
+	}
+	return unmaskedKind.entry(json.RawMessage(data)), true
+}
+
+// HiddenEntry returns the entry with what a session's model reads instead of credentials.
+func HiddenEntry(all []hidden.Placeholder) Entry { return hiddenKind.entry(all) }

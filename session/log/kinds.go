@@ -136,10 +136,3 @@ func (f *fold) addMessage(data messageData, e Entry) error {
 	f.append(data.ID, e.Time, model.Message{Role: data.Role, Text: data.Text, Images: data.Images})
 	return nil
 }
-
-func (f *fold) deliver(id string) {
-	if f.delivered == nil {
-		f.delivered = make(map[string]bool)
-	}
-	f.delivered[id] = true
-}

@@ -12,15 +12,6 @@ type agentData struct {
 	Terms json.RawMessage `json:"terms,omitempty"` // they replace the previous ones
 }
 
-// AgentEntry returns the entry with which the session continues as another agent, on a
-// model. Its terms replace those of [OpenedEntry].
-func AgentEntry(agent, model string, terms json.RawMessage) Entry {
-	return agentKind.entry(agentData{agent, model, terms})
-}
-
-// ModelEntry returns the entry with which the session continues on another model.
-func ModelEntry(model string) Entry { return agentKind.entry(agentData{Model: model}) }
-
 // become applies a change of the agent or the model.
 func (f *fold) become(entry agentData, _ Entry) error {
 	r := &f.Record

@@ -5,23 +5,8 @@ import (
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/secrets"
-	"github.com/agentworker/worker/session/hidden"
 	"github.com/agentworker/worker/session/masking"
 )
-
-// UnmaskedEntry returns the entry with the unmasked form of an event, for the session
-// itself. It comes before the masked event. needed false means that nobody reads that form
-// from the log.
-func UnmaskedEntry(ev event.Event) (entry Entry, needed bool) {
-	if unmaskedKey(ev) == "" {
-		return Entry{}, false
-	}
-	data, err := event.Encode(ev)
-	if err != nil {
-		panic(err)
-	}
-	return unmaskedKind.entry(json.RawMessage(data)), true
-}
 
 // unmaskedKey names an event whose unmasked form the log may have; empty means it has none.
 func unmaskedKey(ev event.Event) string {
@@ -62,9 +47,6 @@ func (f *fold) unmaskedOf(ev event.Event) event.Event {
 	delete(f.unmasked, key)
 	return unmasked
 }
-
-// HiddenEntry returns the entry with what a session's model reads instead of credentials.
-func HiddenEntry(all []hidden.Placeholder) Entry { return hiddenKind.entry(all) }
 
 // Mask masks messages for people and other programs.
 func Mask(messages []*Message) []*Message {
