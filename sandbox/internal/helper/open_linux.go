@@ -204,9 +204,26 @@ func (c *caller) terminal(flags int) error {
 	if major := unix.Major(dev); major < 136 || major > 143 {
 		return unix.ENXIO // none, or none of this sandbox
 	}
-	fd, err := c.hold(unix.Open("/dev/pts/"+strconv.Itoa(int(unix.Minor(dev))), unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0))
+	fd, err := c.hold(openTerminal(c.tgid, dev))
 	if err != nil {
 		return unix.ENXIO
 	}
 	return c.reopen(fd, flags)
+}
+
+// openTerminal opens a terminal: one of the command's own descriptors if it is that, else one that the
+// sandbox has made. The terminal of a command in the background is from outside.
+func openTerminal(tgid string, dev uint64) (fd int, err error) {
+	for _, own := range []string{"0", "1", "2"} {
+		fd, err = unix.Open("/proc/"+tgid+"/fd/"+own, unix.O_PATH|unix.O_CLOEXEC, 0)
+		if err != nil {
+			continue
+		}
+		var st unix.Stat_t
+		if unix.Fstat(fd, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFCHR && uint32(st.Rdev) == uint32(dev) {
+			return fd, nil
+		}
+		unix.Close(fd)
+	}
+	return unix.Open("/dev/pts/"+strconv.Itoa(int(unix.Minor(dev))), unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 }
