@@ -23,25 +23,53 @@ type Placed struct {
 // the last value; the end of ctx is one. Leaving the loop ends it.
 func (b *Bus) FollowAll(ctx context.Context, from uint64) iter.Seq2[Placed, error] {
 	return func(yield func(Placed, error) bool) {
-		subject := "agents.v1." + b.workspace + ".events"
 		deliver := func(ev *stored) (more bool, err error) {
-			place := strings.TrimPrefix(ev.Subject, subject+".")
-			if strings.HasPrefix(place, logPrefix) { // no event
-				return true, nil
+			placed, ok, err := b.place(ctx, ev)
+			if err != nil || !ok {
+				return err == nil, err
 			}
-			ids := strings.Split(place, ".")
-			ids = ids[:len(ids)-1] // the type is left out
-			raw, err := event.Strip(ev.Data, len(ids)-1)
-			if err == nil {
-				raw, err = b.payloads.resolve(ctx, raw)
-			}
-			if err != nil {
-				return false, fmt.Errorf("event %d: %w", ev.Seq, err)
-			}
-			return yield(Placed{Delivery{Seq: ev.Seq, Time: ev.Time, Raw: raw}, ids}, nil), nil
+			return yield(placed, nil), nil
 		}
-		if err := b.fanOut.follow(ctx, subject, from, deliver); err != nil {
+		if err := b.fanOut.follow(ctx, b.allSubject(), from, deliver); err != nil {
 			yield(Placed{}, fmt.Errorf("following the workspace: %w", err))
 		}
 	}
+}
+
+// Between is FollowAll of the events between two sequence numbers, both included. It ends behind
+// the last of them.
+func (b *Bus) Between(ctx context.Context, from, to uint64) iter.Seq2[Placed, error] {
+	return func(yield func(Placed, error) bool) {
+		for m, err := range b.Range(ctx, b.events, from, to) {
+			var placed Placed
+			ok := err == nil && strings.HasPrefix(m.Subject, b.allSubject()+".") // others share the stream
+			if ok {
+				placed, ok, err = b.place(ctx, m)
+			}
+			if (ok || err != nil) && !yield(placed, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// allSubject is what the subjects of all events of the workspace begin with.
+func (b *Bus) allSubject() string { return "agents.v1." + b.workspace + ".events" }
+
+// place returns a stored message as an event. ok false: it is none.
+func (b *Bus) place(ctx context.Context, ev *stored) (_ Placed, ok bool, err error) {
+	place := strings.TrimPrefix(ev.Subject, b.allSubject()+".")
+	if strings.HasPrefix(place, logPrefix) {
+		return Placed{}, false, nil
+	}
+	ids := strings.Split(place, ".")
+	ids = ids[:len(ids)-1] // the type is left out
+	raw, err := event.Strip(ev.Data, len(ids)-1)
+	if err == nil {
+		raw, err = b.payloads.resolve(ctx, raw)
+	}
+	if err != nil {
+		return Placed{}, false, fmt.Errorf("event %d: %w", ev.Seq, err)
+	}
+	return Placed{Delivery{Seq: ev.Seq, Time: ev.Time, Raw: raw}, ids}, true, nil
 }

@@ -3,23 +3,16 @@ package main
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"html"
-	"io"
-	"io/fs"
-	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"time"
 
-	"github.com/gofrs/flock"
 	"github.com/spf13/cobra"
 
 	"github.com/agentworker/worker/cmd/worker/internal/agents"
@@ -33,45 +26,6 @@ import (
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/taskt/conversation"
 )
-
-// pageFile is the file in the state folder with the address of the page.
-const pageFile = "page.json"
-
-// pageAddress is the content of that file.
-type pageAddress struct {
-	URL  string `json:"url"`
-	PID  int    `json:"pid"`
-	Lock string `json:"lock"` // the file in the same folder that the process keeps locked while it listens
-}
-
-// Locks are files of their own, one of each process: page-RANDOM.lock.
-const (
-	pageLockPrefix = "page-"
-	pageLockSuffix = ".lock"
-)
-
-// served reports whether the process that wrote the file still listens. After a kill its
-// port may belong to another program, which must not get the token.
-func (address *pageAddress) served(stateDir string) bool {
-	if filepath.Base(address.Lock) != address.Lock || !strings.HasPrefix(address.Lock, pageLockPrefix) {
-		return false
-	}
-	lock := flock.New(filepath.Join(stateDir, address.Lock), flock.SetFlag(os.O_RDONLY))
-	free, err := lock.TryRLock() // shared, so that two that look do not see each other
-	return errors.Join(err, lock.Close()) == nil && !free
-}
-
-// dial connects to the process that wrote the file, and to no other.
-func (address *pageAddress) dial(ctx context.Context, stateDir, network, addr string) (net.Conn, error) {
-	conn, err := new(net.Dialer).DialContext(ctx, network, addr)
-	if err != nil {
-		return nil, err
-	}
-	if !address.served(stateDir) { // the lock is checked after the connection was made, so the port is still the process's
-		return nil, errors.Join(errors.New("it has exited"), conn.Close())
-	}
-	return conn, nil
-}
 
 func (p *program) pageCommand() *cobra.Command {
 	var open bool
@@ -95,7 +49,7 @@ func (p *program) page(ctx context.Context, open bool) error {
 	if err != nil {
 		return err
 	}
-	link, err := askPageLink(ctx, ws.StateDir)
+	link, err := app.AskPageLink(ctx, ws.StateDir, "", "")
 	if err != nil {
 		return err
 	}
@@ -104,55 +58,6 @@ func (p *program) page(ctx context.Context, open bool) error {
 		return err
 	}
 	return openLink(ctx, filepath.Join(ws.StateDir, "page.html"), link)
-}
-
-// errNoPage is why there is no link.
-var errNoPage = errors.New("no worker of this workspace serves a page: start 'worker serve', or 'worker mcp --page'")
-
-// askPageLink asks the worker that serves the page for a link.
-func askPageLink(ctx context.Context, stateDir string) (string, error) {
-	data, err := os.ReadFile(filepath.Join(stateDir, pageFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", errNoPage
-	}
-	if err != nil {
-		return "", err
-	}
-	var address pageAddress
-	if err := json.Unmarshal(data, &address); err != nil {
-		return "", fmt.Errorf("reading %s: %w", filepath.Join(stateDir, pageFile), err)
-	}
-	token, err := httpserver.OpenToken(filepath.Join(stateDir, tokenFile))
-	if err != nil {
-		return "", err
-	}
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address.URL+"/v1/page/links", nil)
-	if err != nil {
-		return "", err
-	}
-	req.Header.Set("Authorization", "Bearer "+token)
-	client := &http.Client{Transport: &http.Transport{ // no proxy: it is this machine
-		DisableKeepAlives: true,
-		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			return address.dial(ctx, stateDir, network, addr)
-		},
-	}}
-	resp, err := client.Do(req)
-	if err != nil {
-		return "", fmt.Errorf("%w (the last one, process %d at %s, does not answer)", errNoPage, address.PID, address.URL)
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
-	if err != nil {
-		return "", err
-	}
-	var made struct{ URL string }
-	if resp.StatusCode != http.StatusCreated || json.Unmarshal(body, &made) != nil || made.URL == "" {
-		return "", fmt.Errorf("%s has answered %s: %s", address.URL, resp.Status, termtext.OneLine(string(body), 300))
-	}
-	return made.URL, nil
 }
 
 // openLink opens a link in the browser. Other users of the machine see command lines, so
@@ -232,15 +137,15 @@ func (d *pageDoor) Wait() error {
 // announcePage prints the address of the page on stderr, and writes it into a file for
 // 'worker page'. The server's end removes the file, if it is still this process's.
 func (p *program) announcePage(a *app.Worker, web *httpserver.Server) (*pageDoor, error) {
-	lock, err := lockPage(a.Workspace.StateDir)
+	lock, err := app.LockPage(a.Workspace.StateDir)
 	if err != nil {
 		return nil, fmt.Errorf("noting where the page is: %w", err)
 	}
-	data, err := json.Marshal(pageAddress{web.URL(), os.Getpid(), filepath.Base(lock.Path())})
+	data, err := json.Marshal(app.PageAddress{URL: web.URL(), PID: os.Getpid(), Lock: filepath.Base(lock.Path())})
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
-	file := filepath.Join(a.Workspace.StateDir, pageFile)
+	file := filepath.Join(a.Workspace.StateDir, app.PageFile)
 	if err := atomicfile.Write(file, data, 0o600); err != nil {
 		return nil, errors.Join(fmt.Errorf("noting where the page is: %w", err), lock.Close())
 	}
@@ -257,29 +162,6 @@ func (p *program) announcePage(a *app.Worker, web *httpserver.Server) (*pageDoor
 	}}, nil
 }
 
-// lockPage makes this process's lock, and removes those of killed processes.
-func lockPage(stateDir string) (*flock.Flock, error) {
-	left, err := filepath.Glob(filepath.Join(stateDir, pageLockPrefix+"*"+pageLockSuffix))
-	if err != nil {
-		return nil, err
-	}
-	for _, path := range left {
-		if info, err := os.Stat(path); err != nil || time.Since(info.ModTime()) < time.Minute {
-			continue // it may be about to be locked
-		}
-		old := flock.New(path, flock.SetFlag(os.O_RDWR))
-		if free, err := old.TryLock(); err == nil && free {
-			_ = os.Remove(path) // another process may have
-		}
-		_ = old.Close()
-	}
-	lock := flock.New(filepath.Join(stateDir, pageLockPrefix+rand.Text()+pageLockSuffix), flock.SetPermissions(0o600))
-	if ok, err := lock.TryLock(); err != nil || !ok {
-		return nil, errors.Join(fmt.Errorf("locking %s failed", lock.Path()), err, lock.Close())
-	}
-	return lock, nil
-}
-
 // pageServer is a door with a page.
 type pageServer interface {
 	door
@@ -288,7 +170,7 @@ type pageServer interface {
 
 // startPage serves the page beside an MCP server on stdio, until ctx ends.
 func (p *program) startPage(ctx context.Context, a *app.Worker, addr string) (pageServer, error) {
-	token, err := httpserver.OpenToken(filepath.Join(a.Workspace.StateDir, tokenFile))
+	token, err := httpserver.OpenToken(filepath.Join(a.Workspace.StateDir, app.TokenFile))
 	if err != nil {
 		return nil, err
 	}

@@ -22,9 +22,6 @@ import (
 // defaultListen is where serve listens.
 const defaultListen = "127.0.0.1:7433"
 
-// tokenFile is the file in the state folder with the token of HTTP callers.
-const tokenFile = "serve.token"
-
 func (p *program) serveCommand() *cobra.Command {
 	var at listening
 	cmd := &cobra.Command{
@@ -126,7 +123,7 @@ func (p *program) serve(ctx context.Context, at listening) error {
 // openDoors starts the front doors and prints their addresses. With an error it returns the
 // doors that it has started.
 func (p *program) openDoors(ctx context.Context, a *app.Worker, at listening) ([]door, error) {
-	path := filepath.Join(a.Workspace.StateDir, tokenFile)
+	path := filepath.Join(a.Workspace.StateDir, app.TokenFile)
 	token, err := httpserver.OpenToken(path)
 	if err != nil {
 		return nil, err

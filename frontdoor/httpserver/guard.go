@@ -65,7 +65,7 @@ func (s *guard) admit(r *http.Request) (caller.Identity, *caller.Error) {
 	if err := sameOrigin(r); err != nil {
 		return caller.Identity{}, &caller.Error{Status: http.StatusForbidden, Code: "forbidden_origin", Message: err.Error()}
 	}
-	if s.page != nil && reads && strings.HasPrefix(r.URL.Path, page.AssetPath) { // they tell nothing
+	if s.page != nil && (r.URL.Path == page.LoginPath || reads && strings.HasPrefix(r.URL.Path, page.AssetPath)) { // these tell nothing
 		return caller.Identity{}, nil
 	}
 	if identity, ok := s.identify(r); ok && (r.TLS == nil || !identity.May(caller.Owner)) {

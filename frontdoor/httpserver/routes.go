@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/agentworker/worker/frontdoor/httpserver/openapi"
 	"github.com/agentworker/worker/frontdoor/internal/caller"
@@ -140,16 +139,4 @@ func (s *Server) note(r *http.Request, identity caller.Identity, scope caller.Sc
 // document answers with the description of this door.
 func document(w http.ResponseWriter, _ *http.Request) error {
 	return write(w, http.StatusOK, "application/yaml", openapi.Document)
-}
-
-func (s *Server) makePageLink(w http.ResponseWriter, r *http.Request) error {
-	base := s.URL()
-	if r.TLS != nil {
-		base = scheme(r) + r.Host // the certificate has it
-	}
-	url, expires := s.page.Link(base, caller.IdentityOf(r.Context()).Name)
-	return answer(w, http.StatusCreated, struct {
-		URL       string    `json:"url"`
-		ExpiresAt time.Time `json:"expiresAt"`
-	}{url, expires.UTC()})
 }

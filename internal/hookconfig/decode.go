@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
-	"net/url"
 	"time"
+
+	"github.com/agentworker/worker/internal/hostport"
 )
 
 // maxHooks bounds the hooks of a file.
@@ -160,29 +160,11 @@ func (in *handler) hook() (*Hook, error) {
 			h.Wrong = "it has no command for this system"
 		}
 	case HTTP:
-		if err := checkURL(h.URL); err != nil {
+		if err := hostport.CheckURL(h.URL); err != nil {
 			h.Wrong = err.Error()
 		}
 	default:
 		h.Wrong = "hooks of the type " + h.Type + " do not run here"
 	}
 	return h, nil
-}
-
-// checkURL returns why a URL is not called.
-func checkURL(text string) error {
-	u, err := url.Parse(text)
-	switch {
-	case err != nil || u.Hostname() == "":
-		return fmt.Errorf("the URL %q names no host", text)
-	case u.User != nil:
-		return errors.New("its URL has a password: give it in a header, by the name of a variable")
-	case u.Scheme == "https":
-		return nil
-	}
-	ip := net.ParseIP(u.Hostname())
-	if u.Scheme == "http" && (u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()) {
-		return nil
-	}
-	return fmt.Errorf("the URL %q is neither https nor of this machine", text)
 }

@@ -32,7 +32,8 @@ var (
 	Page     = Door{"page", 1 << 20, 1 << 20, 1 << 10}           // the card of the page
 	Editor   = Door{"editor", termtext.MaxQuestion, 200, 60}     // a question of ACP
 	Form     = Door{"form", termtext.MaxForm, 100, 60}           // a form of an MCP host: most show a small box
-	Doors    = []Door{Terminal, Whole, Page, Editor, Form}
+	Notice   = Door{"notification", 1000, 20, 10}                // a message of the setting notify: it is read on a phone
+	Doors    = []Door{Terminal, Whole, Page, Editor, Form, Notice}
 )
 
 // View is a question as a door shows it. Its texts show characters that are invisible, or

@@ -15,14 +15,17 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/frontdoor/internal/caller"
+	"github.com/agentworker/worker/session/approval"
 )
 
 const (
 	// linkTime is how long a link can be used.
 	linkTime = 10 * time.Minute
 
-	// maxLinks bounds the links that wait to be used: one more replaces the oldest.
-	maxLinks = 32
+	// maxLinks bounds the links that wait to be used: one more replaces the oldest. Those to
+	// questions are counted by themselves.
+	maxLinks         = 32
+	maxQuestionLinks = 1000
 
 	// cookieTime is how long a cookie counts. The browser forgets it at its end.
 	cookieTime = 7 * 24 * time.Hour
@@ -33,6 +36,7 @@ type logins struct {
 	*assets
 	workspace string
 	links     links
+	questions links // each leads to a question
 	signer    signer
 	tokens    func(name string) (identity caller.Identity, secret string, ok bool) // whose named tokens count now; nil means there are none
 	now       func() time.Time
@@ -42,30 +46,32 @@ type logins struct {
 type links struct {
 	mu   sync.Mutex
 	open []link // the oldest first
+	max  int
 }
 
 type link struct {
 	code    string
 	name    string // of who logs in by it: see [caller.Identity]
+	to      string // the path that it leads to
 	expires time.Time
 }
 
-// make returns a new link, with a code of 256 random bits.
-func (l *links) make(name string, now time.Time) link {
+// add keeps a link, and returns it with a code of 256 random bits.
+func (l *links) add(made link) link {
 	raw := make([]byte, 32)
 	rand.Read(raw) // never fails
-	made := link{base64.RawURLEncoding.EncodeToString(raw), name, now.Add(linkTime)}
+	made.code = base64.RawURLEncoding.EncodeToString(raw)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.open = append(l.open, made); len(l.open) > maxLinks {
+	if l.open = append(l.open, made); len(l.open) > l.max {
 		l.open = slices.Delete(l.open, 0, 1)
 	}
 	return made
 }
 
-// use returns the link of a code, which no longer counts then. How long
-// it takes does not depend on how much of the code is right.
-func (l *links) use(code string, now time.Time) (used link, ok bool) {
+// find returns the link of a code. If it is used, it no longer counts. How long it takes does not
+// depend on how much of the code is right.
+func (l *links) find(code string, now time.Time, use bool) (of link, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	found := -1
@@ -77,9 +83,11 @@ func (l *links) use(code string, now time.Time) (used link, ok bool) {
 	if found < 0 {
 		return link{}, false
 	}
-	used = l.open[found]
-	l.open = slices.Delete(l.open, found, found+1)
-	return used, true
+	of = l.open[found]
+	if use {
+		l.open = slices.Delete(l.open, found, found+1)
+	}
+	return of, true
 }
 
 // signer makes and checks the values of cookies: "EXPIRES.NONCE.NAME.MAC". NAME is
@@ -93,8 +101,8 @@ func newSigner(token string) signer {
 	return signer{mac.Sum(nil)}
 }
 
-func (s signer) value(now time.Time, name, secret string) string {
-	body := strconv.FormatInt(now.Add(cookieTime).Unix(), 10) + "." + rand.Text() + "." + name
+func (s signer) value(expires time.Time, name, secret string) string {
+	body := strconv.FormatInt(expires.Unix(), 10) + "." + rand.Text() + "." + name
 	return body + "." + s.sum(body, secret)
 }
 
@@ -162,21 +170,39 @@ func (l *logins) Admit(r *http.Request) (caller.Identity, bool) {
 	return identity, true
 }
 
-// login makes a link a cookie. The answer is a document that leads on, and no redirect:
-// the browser would not send a SameSite=Strict cookie along with one where the link was
-// clicked in another page.
+// login makes a link a cookie. One that leads to a question first shows a button: chat servers
+// open the links that they are sent.
 func (l *logins) login(w http.ResponseWriter, r *http.Request) {
-	used, ok := l.links.use(r.URL.Query().Get("link"), l.now())
+	code := r.URL.Query().Get("link")
+	if to, ok := l.questions.find(code, l.now(), false); ok {
+		l.html(w, http.StatusOK, "answer.html", "Title", l.title(), "Name", to.name, "Link", code)
+		return
+	}
+	used, ok := l.links.find(code, l.now(), true)
+	l.enter(w, r, used, ok, l.now().Add(cookieTime))
+}
+
+// confirm makes a link to a question a cookie, which ends with the question.
+func (l *logins) confirm(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, 4<<10)
+	used, ok := l.questions.find(r.PostFormValue("link"), l.now(), true)
+	l.enter(w, r, used, ok, used.expires)
+}
+
+// enter sets the cookie of a link that was used. The answer is a document that leads on, and no
+// redirect: the browser would not send a SameSite=Strict cookie along with one where the link was
+// clicked in another page.
+func (l *logins) enter(w http.ResponseWriter, r *http.Request, used link, ok bool, until time.Time) {
 	_, secret, known := l.named(used.name)
 	if !ok || !known {
 		l.turnAway(w, "This link was used already, or is too old.")
 		return
 	}
 	http.SetCookie(w, &http.Cookie{
-		Name: CookieName(r.Host), Value: l.signer.value(l.now(), used.name, secret), Path: "/",
+		Name: CookieName(r.Host), Value: l.signer.value(until, used.name, secret), Path: "/",
 		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil,
 	})
-	l.html(w, http.StatusOK, "login.html")
+	l.html(w, http.StatusOK, "login.html", "To", used.to)
 }
 
 // TurnAway answers somebody who has not logged in with what to do about it.
@@ -185,17 +211,30 @@ func (l *logins) TurnAway(w http.ResponseWriter) {
 }
 
 func (l *logins) turnAway(w http.ResponseWriter, why string) {
-	title := "agentworker"
-	if l.workspace != "" {
-		title += " · " + l.workspace
+	l.html(w, http.StatusUnauthorized, "denied.html", "Title", l.title(), "Why", why)
+}
+
+func (l *logins) title() string {
+	if l.workspace == "" {
+		return "agentworker"
 	}
-	l.html(w, http.StatusUnauthorized, "denied.html", "Title", title, "Why", why)
+	return "agentworker · " + l.workspace
 }
 
 // Link returns an address that logs a browser in, once, and until when it can be used.
 // base is that of the server: http://127.0.0.1:7433. Who logs in has the rights of a name's
 // token; the empty name is the owner's.
 func (l *logins) Link(base, name string) (url string, expires time.Time) {
-	made := l.links.make(name, l.now())
-	return base + "/login?link=" + made.code, made.expires
+	made := l.links.add(link{name: name, to: "/", expires: l.now().Add(linkTime)})
+	return base + LoginPath + "?link=" + made.code, made.expires
+}
+
+// QuestionLink is Link for the answer to a question. It leads to the question's card. The link, and
+// the login that it becomes, end with the question. false: nobody has a token of that name.
+func (l *logins) QuestionLink(base, name string, a *approval.Approval) (url string, ok bool) {
+	if _, _, ok := l.named(name); !ok {
+		return "", false
+	}
+	made := l.questions.add(link{name: name, to: "/sessions/" + a.SessionID + "#" + a.ID, expires: a.ExpiresAt})
+	return base + LoginPath + "?link=" + made.code, true
 }

@@ -64,7 +64,10 @@ func New(opts Options) *Page {
 	assets := newAssets(out)
 	return &Page{
 		opts: opts, assets: assets,
-		logins:      &logins{assets: assets, signer: newSigner(opts.Token), tokens: opts.Named, workspace: opts.Workspace, now: time.Now},
+		logins: &logins{
+			assets: assets, links: links{max: maxLinks}, questions: links{max: maxQuestionLinks},
+			signer: newSigner(opts.Token), tokens: opts.Named, workspace: opts.Workspace, now: time.Now,
+		},
 		hub:         newHub(out, opts.Sessions, opts.Bus, opts.Level),
 		transcripts: &transcripts{answers: out, sessions: opts.Sessions, html: newHTMLCache()},
 		timelines:   &timelines{answers: out, sessions: opts.Sessions, bus: opts.Bus, ended: cache[string, []Span]{max: maxKeptSpans}},
@@ -108,6 +111,7 @@ func (p *Page) Routes() []Route {
 	get, post := http.MethodGet, http.MethodPost
 	return []Route{
 		{get, LoginPath, caller.Anyone, p.login, false},
+		{post, LoginPath, caller.Anyone, p.confirm, false},
 		{get, AssetPath + "{file}", caller.Anyone, p.file, false}, // they tell nothing
 		{get, "/{$}", caller.Read, p.document, false},
 		{get, "/sessions/{id}", caller.Read, p.document, false},

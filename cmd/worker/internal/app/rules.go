@@ -129,10 +129,10 @@ func userSkills(ws *workspace.Workspace) (folders []sandbox.Folder) {
 	return folders
 }
 
-// withoutKeys returns the environment without the variables that hold keys of agents,
+// withoutKeys returns the environment without the variables that settings say hold secrets,
 // whatever their names look like.
 func (p *Program) withoutKeys() []string {
-	hidden := p.Settings.AgentKeys.Variables()
+	hidden := p.Settings.Secret()
 	return slices.DeleteFunc(slices.Clone(p.Environ), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
 		return slices.Contains(hidden, name)

@@ -13,6 +13,7 @@ import (
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/cmd/worker/internal/models"
+	"github.com/agentworker/worker/frontdoor/notify"
 	"github.com/agentworker/worker/hooks"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/internal/workspace"
@@ -49,6 +50,7 @@ type Worker struct {
 	files     *tool.Workspace
 	servers   *mcpclient.Servers
 	languages *lsp.Servers
+	notifier  *notify.Notifier
 	hooks     *hooks.Runner
 	prices    *price.Table
 	program   *Program
@@ -105,6 +107,9 @@ func (p *Program) openWorker(ctx context.Context, who attendance) (_ *Worker, er
 	}
 	if err = a.openTasks(); err != nil {
 		return nil, cli.Usage(err)
+	}
+	if a.notifier, err = startNotifier(ctx, p, a); err != nil {
+		return nil, err
 	}
 	if who.stays {
 		a.Tasks.ClaimSessions(ctx)
@@ -360,6 +365,7 @@ func (a *Worker) Close() error {
 		errs = append(errs, a.servers.Close(), a.languages.Close())
 	}
 	a.hooks.Close()
+	errs = append(errs, a.notifier.Close())
 	if a.files != nil {
 		errs = append(errs, a.files.Close())
 	}

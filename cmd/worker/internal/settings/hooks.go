@@ -11,9 +11,10 @@ import (
 	"github.com/agentworker/worker/internal/hookconfig"
 )
 
-// registerHooks adds the flags about hooks around the calls of agents.
+// registerHooks adds the flags about hooks around the calls of agents, and about who is told of them.
 func (s *Settings) registerHooks(flags *pflag.FlagSet) {
 	flags.Var(s.hooksValue(), "hooks", "hooks around the calls of agents, an object of events as in .claude/settings.json")
+	flags.Var(s.notifyValue(), "notify", "who is told of questions and ends away from the screen, an array of targets (docs/guide/notify.md)")
 	from := list(&s.HooksFrom, "list", "write a list of names, or all", func(name string) error {
 		if name != "all" && !slices.Contains(hookconfig.Programs(), name) {
 			return fmt.Errorf("unknown program %q (use all, or some of %s)", name, strings.Join(hookconfig.Programs(), ", "))

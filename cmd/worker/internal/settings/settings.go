@@ -23,6 +23,7 @@ import (
 
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/frontdoor/notify"
 	"github.com/agentworker/worker/internal/boundedfile"
 	"github.com/agentworker/worker/internal/hookconfig"
 	"github.com/agentworker/worker/internal/mcpconfig"
@@ -112,6 +113,9 @@ type Settings struct {
 	// the user have some.
 	Hooks     []*hookconfig.Hook
 	HooksFrom []string
+
+	// Notify are who is told of what happens.
+	Notify []notify.Target
 
 	searchSettings
 

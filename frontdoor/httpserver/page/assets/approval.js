@@ -65,7 +65,7 @@ export function approvalCard(card) {
 
   const crumbs = path(card);
   const expires = h('span', { class: 'expires' });
-  const el = h('article', { class: 'card approval', tabIndex: 0, 'aria-label': `${card.agent || 'A caller'} ${asks(card)}` },
+  const el = h('article', { id: card.id, class: 'card approval', tabIndex: 0, 'aria-label': `${card.agent || 'A caller'} ${asks(card)}` },
     h('header', {}, h('span', { class: 'who' }, crumbs), ` ${asks(card)} `, h('code', {}, card.tool), h('span', { class: 'grow' }), expires),
     h('p', { class: 'reason' }, card.reason),
     card.for ? h('p', { class: 'label' }, `Asked for by ${card.for}.`) : null,

@@ -37,6 +37,7 @@ const said = (row, why) => (why === 'waits for input' ? `${title(row)}: a comman
 class Needs {
   count = 0;
   #told = new Set(); // what was announced
+  #opened = ''; // the card that was gone to, as the address has it
 
   mount(section, counted) {
     this.section = section;
@@ -63,6 +64,7 @@ class Needs {
       if (item.row) setText(el.querySelector('.detail'), detail(item.row, item.why, now));
     });
     this.section.hidden = items.length === 0;
+    this.#open();
     setText(this.heading, `Needs you (${items.length})`);
     if (this.count !== items.length) {
       this.count = items.length;
@@ -79,6 +81,15 @@ class Needs {
       h('header', {}, h('a', { class: 'who', href: `/sessions/${row.id}` }, title(row)), ' ', h('span', { class: 'why' }, why),
         h('span', { class: 'grow' }), row.endedAt || !may(command ? 'owner' : 'run') ? null : button),
       h('p', { class: 'detail' }));
+  }
+
+  // #open goes to the card that the address names, once it is there.
+  #open() {
+    const card = location.hash.length > 1 && this.#opened !== location.hash && document.getElementById(location.hash.slice(1));
+    if (!card || !this.list.contains(card)) return;
+    this.#opened = location.hash;
+    card.scrollIntoView({ block: 'start' });
+    card.focus();
   }
 
   // #announce tells screen readers, and where the user wants that the desktop, of what is new.

@@ -60,7 +60,7 @@ export function questionCard(card, crumbs) {
   });
 
   const expires = h('span', { class: 'expires' });
-  const el = h('article', { class: 'card approval', tabIndex: 0, 'aria-label': `${card.agent || 'A caller'} asks a question` },
+  const el = h('article', { id: card.id, class: 'card approval', tabIndex: 0, 'aria-label': `${card.agent || 'A caller'} asks a question` },
     h('header', {}, h('span', { class: 'who' }, crumbs), ' asks a question ', h('span', { class: 'grow' }), expires),
     h('blockquote', { class: 'asked' }, pieces(card.ask.question)),
     card.ask.default ? h('p', { class: 'label' }, 'Without an answer this holds: ', h('code', {}, card.ask.default)) : null,

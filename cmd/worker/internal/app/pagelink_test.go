@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"encoding/json"
@@ -24,14 +24,14 @@ func TestPageLinkOfAnother(t *testing.T) {
 	}))
 	defer web.Close()
 	dir := t.TempDir()
-	held, err := lockPage(dir)
+	held, err := LockPage(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	note := func(lock string) {
-		data, err := json.Marshal(pageAddress{web.URL, 1, lock})
+		data, err := json.Marshal(PageAddress{web.URL, 1, lock})
 		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, pageFile), data, 0o600)
+			err = os.WriteFile(filepath.Join(dir, PageFile), data, 0o600)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -51,15 +51,15 @@ func TestPageLinkOfAnother(t *testing.T) {
 	defer other.Close()
 	for _, lock := range []string{"", filepath.Base(left), "page-gone.lock", "other.lock", "../" + filepath.Base(dir) + "/" + filepath.Base(held.Path())} {
 		note(lock)
-		if link, err := askPageLink(t.Context(), dir); !errors.Is(err, errNoPage) || asked > 0 {
+		if link, err := AskPageLink(t.Context(), dir, "", ""); !errors.Is(err, ErrNoPage) || asked > 0 {
 			t.Errorf("lock %q: %q, %v, asked %d times", lock, link, err, asked)
 		}
 	}
 	note(filepath.Base(held.Path()))
-	if link, err := askPageLink(t.Context(), dir); err != nil || link == "" {
+	if link, err := AskPageLink(t.Context(), dir, "", ""); err != nil || link == "" {
 		t.Errorf("of the process that holds it: %q, %v", link, err)
 	}
-	next, err := lockPage(dir)
+	next, err := LockPage(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
