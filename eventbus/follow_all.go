@@ -36,8 +36,8 @@ func (b *Bus) FollowAll(ctx context.Context, from uint64) iter.Seq2[Placed, erro
 	}
 }
 
-// Between is FollowAll of the events between two sequence numbers, both included. It ends behind
-// the last of them.
+// Between is FollowAll of the events between two sequence numbers, both included. It ends after
+// the last one.
 func (b *Bus) Between(ctx context.Context, from, to uint64) iter.Seq2[Placed, error] {
 	return func(yield func(Placed, error) bool) {
 		for m, err := range b.Range(ctx, b.events, from, to) {

@@ -44,7 +44,7 @@ func slackBody(m *Message, header http.Header) ([]byte, error) {
 func teamsBody(m *Message, header http.Header) ([]byte, error) {
 	header.Set("Content-Type", "application/json")
 	type block map[string]any
-	run := func(text string, more block) block { // a TextRun shows its text as it is, and a TextBlock reads Markdown
+	run := func(text string, more block) block { // a TextBlock would read Markdown
 		r := block{"type": "TextRun", "text": text}
 		maps.Copy(r, more)
 		return block{"type": "RichTextBlock", "inlines": []block{r}}

@@ -48,8 +48,7 @@ type Message struct {
 	Link       string    `json:"link,omitempty"`     // to the question's card
 }
 
-// builders make a message of an event's own JSON; nil means that nobody is told of it. There is one for
-// each type of event that a kind is about.
+// builders make messages of events, by type. A nil message means that the target wants none.
 var builders = map[string]func(n *Notifier, ctx context.Context, ev eventbus.Placed, on []string) (*Message, error){
 	event.ToolApprovalRequired{}.Type(): questionMessage(func(e event.ToolApprovalRequired) string { return e.ApprovalID }),
 	event.QuestionAsked{}.Type():        questionMessage(func(e event.QuestionAsked) string { return e.QuestionID }),
@@ -58,7 +57,7 @@ var builders = map[string]func(n *Notifier, ctx context.Context, ev eventbus.Pla
 	event.SessionEnd{}.Type():           endMessage,
 }
 
-// message returns what a target is told of an event; nil means nothing.
+// message returns the message for a target that wants the kinds of on; nil means it wants none.
 func (n *Notifier) message(ctx context.Context, ev eventbus.Placed, on []string) (*Message, error) {
 	build := builders[event.TypeOf(ev.Raw)]
 	if build == nil {

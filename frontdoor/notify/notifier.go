@@ -27,8 +27,8 @@ const (
 
 	firstPause = time.Second      // before a second try. Each pause is twice the one before
 	maxPause   = 15 * time.Minute // between two tries
-	maxAge     = 24 * time.Hour   // of an event that somebody is told of
-	closeTime  = 5 * time.Second  // for what is to be sent when the process ends
+	maxAge     = 24 * time.Hour   // of an event with a message
+	closeTime  = 5 * time.Second  // to send the rest when the process ends
 )
 
 // lockEvery is how often another process looks whether it is to send.
@@ -130,7 +130,7 @@ func (n *Notifier) run(ctx context.Context, newest uint64) {
 	for {
 		ok, err := n.lock.TryLock()
 		if err != nil {
-			n.opts.Logger.Warn("notify: nobody is told of anything", "err", err)
+			n.opts.Logger.Warn("notify: no messages are sent", "err", err)
 			return
 		}
 		if ok {
@@ -144,7 +144,7 @@ func (n *Notifier) run(ctx context.Context, newest uint64) {
 	}
 	n.locked = true
 	if err := n.load(ctx, newest); err != nil {
-		n.opts.Logger.Warn("notify: what happened while no worker ran is not told", "err", err)
+		n.opts.Logger.Warn("notify: no messages are sent of what happened while no worker ran", "err", err)
 	}
 	n.each(func(t *Target) { n.follow(ctx, t) })
 }
@@ -177,7 +177,7 @@ func (n *Notifier) follow(ctx context.Context, t *Target) {
 	}
 }
 
-// handle tells a target of an event, if it is to be told of it. false: it has to be done again.
+// handle sends the message of an event, if the target wants one. false: it was not sent.
 func (n *Notifier) handle(ctx context.Context, t *Target, ev eventbus.Placed) bool {
 	for tries := 0; ; tries++ {
 		var m *Message

@@ -155,7 +155,7 @@ func (e *env) task(answer *approval.Verdict) {
 	}
 }
 
-// TestEnds: the end of a task is told once, in a signed webhook, and that of its caller not at all.
+// TestEnds: the end of a task is sent once, in a signed webhook. The end of its caller is not.
 func TestEnds(t *testing.T) {
 	web := newServer(t)
 	e := newEnv(t, modeltest.Say("done"))
@@ -177,7 +177,7 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// TestQuestion: a question is told with what is asked and a link for a person, as long as it is open.
+// TestQuestion: the message of an open question has the call and a link for a person.
 func TestQuestion(t *testing.T) {
 	web := newServer(t)
 	e := newEnv(t, doortest.Calling("touch", `{"note":"‮evil ghp_abcdefghijklmnopqrstuvwxyz0123456789"}`))

@@ -86,7 +86,7 @@ func (n *Notifier) post(ctx context.Context, t *Target, m *Message) error {
 	return answered(resp)
 }
 
-// headers adds those of the setting, and those that Standard Webhooks has.
+// headers adds the headers of the setting and of Standard Webhooks.
 func (n *Notifier) headers(t *Target, m *Message, name string, body []byte, header http.Header) error {
 	for key, value := range t.Headers {
 		text, err := n.expand(value)

@@ -2,6 +2,7 @@ package settings
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,12 +11,12 @@ import (
 )
 
 // notifyValue returns the setting notify. Texts in it may be secrets, so that it shows only where
-// messages go.
+// messages go, and only checkNotify reports what is wrong.
 func (s *Settings) notifyValue() *value {
 	read := func(data []byte) error {
 		targets, err := notify.Parse(data)
-		s.Notify = append(s.Notify, targets...)
-		return err
+		s.Notify, s.wrongNotify = append(s.Notify, targets...), errors.Join(s.wrongNotify, err)
+		return nil
 	}
 	return &value{
 		kind: "JSON", adds: true,
@@ -29,6 +30,14 @@ func (s *Settings) notifyValue() *value {
 		set:    func(text string) error { return read([]byte(text)) },
 		config: func(raw json.RawMessage, _ string) error { return read(raw) },
 	}
+}
+
+// checkNotify returns what is wrong with the setting.
+func (s *Settings) checkNotify() error {
+	if s.wrongNotify != nil {
+		return fmt.Errorf("notify: %w", s.wrongNotify)
+	}
+	return nil
 }
 
 // Secret returns the variables of the environment that settings name and that agents do not

@@ -115,7 +115,8 @@ type Settings struct {
 	HooksFrom []string
 
 	// Notify are who is told of what happens.
-	Notify []notify.Target
+	Notify      []notify.Target
+	wrongNotify error
 
 	searchSettings
 
@@ -247,7 +248,7 @@ func (s *Settings) Load(getenv func(string) string) error {
 			return fmt.Errorf("agent-effort: %s: the effort %q is none of %s", agent, effort, strings.Join(model.Efforts, ", "))
 		}
 	}
-	for _, check := range []func() error{func() error { return s.ModelAliases.check(s.HasProvider) }, s.checkAgentKeys, s.checkProviders, s.checkAccess, s.retentionFlags.check, s.MCP.check, s.limits.check, s.times.check, s.ContextWindow.check, func() error { return s.searchSettings.check(getenv) }} {
+	for _, check := range []func() error{func() error { return s.ModelAliases.check(s.HasProvider) }, s.checkAgentKeys, s.checkProviders, s.checkNotify, s.checkAccess, s.retentionFlags.check, s.MCP.check, s.limits.check, s.times.check, s.ContextWindow.check, func() error { return s.searchSettings.check(getenv) }} {
 		if err := check(); err != nil {
 			return err
 		}
