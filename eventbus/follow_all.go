@@ -24,13 +24,13 @@ type Placed struct {
 func (b *Bus) FollowAll(ctx context.Context, from uint64) iter.Seq2[Placed, error] {
 	return func(yield func(Placed, error) bool) {
 		deliver := func(ev *stored) (more bool, err error) {
-			placed, ok, err := b.place(ctx, ev)
+			placed, ok, err := place(ctx, b, ev)
 			if err != nil || !ok {
 				return err == nil, err
 			}
 			return yield(placed, nil), nil
 		}
-		if err := b.fanOut.follow(ctx, b.allSubject(), from, deliver); err != nil {
+		if err := b.fanOut.follow(ctx, allSubject(b), from, deliver); err != nil {
 			yield(Placed{}, fmt.Errorf("following the workspace: %w", err))
 		}
 	}
@@ -42,9 +42,9 @@ func (b *Bus) Between(ctx context.Context, from, to uint64) iter.Seq2[Placed, er
 	return func(yield func(Placed, error) bool) {
 		for m, err := range b.Range(ctx, b.events, from, to) {
 			var placed Placed
-			ok := err == nil && strings.HasPrefix(m.Subject, b.allSubject()+".") // others share the stream
+			ok := err == nil && strings.HasPrefix(m.Subject, allSubject(b)+".") // others share the stream
 			if ok {
-				placed, ok, err = b.place(ctx, m)
+				placed, ok, err = place(ctx, b, m)
 			}
 			if (ok || err != nil) && !yield(placed, err) || err != nil {
 				return
@@ -54,11 +54,11 @@ func (b *Bus) Between(ctx context.Context, from, to uint64) iter.Seq2[Placed, er
 }
 
 // allSubject is what the subjects of all events of the workspace begin with.
-func (b *Bus) allSubject() string { return "agents.v1." + b.workspace + ".events" }
+func allSubject(b *Bus) string { return "agents.v1." + b.workspace + ".events" }
 
 // place returns a stored message as an event. ok false: it is none.
-func (b *Bus) place(ctx context.Context, ev *stored) (_ Placed, ok bool, err error) {
-	place := strings.TrimPrefix(ev.Subject, b.allSubject()+".")
+func place(ctx context.Context, b *Bus, ev *stored) (_ Placed, ok bool, err error) {
+	place := strings.TrimPrefix(ev.Subject, allSubject(b)+".")
 	if strings.HasPrefix(place, logPrefix) {
 		return Placed{}, false, nil
 	}

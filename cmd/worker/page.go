@@ -17,6 +17,7 @@ import (
 
 	"github.com/agentworker/worker/cmd/worker/internal/agents"
 	"github.com/agentworker/worker/cmd/worker/internal/app"
+	"github.com/agentworker/worker/cmd/worker/internal/pagelink"
 	"github.com/agentworker/worker/cmd/worker/internal/permissions"
 	"github.com/agentworker/worker/frontdoor/httpserver"
 	"github.com/agentworker/worker/frontdoor/httpserver/page"
@@ -49,7 +50,7 @@ func (p *program) page(ctx context.Context, open bool) error {
 	if err != nil {
 		return err
 	}
-	link, err := app.AskPageLink(ctx, ws.StateDir, "", "")
+	link, err := pagelink.Ask(ctx, ws.StateDir, "", "")
 	if err != nil {
 		return err
 	}
@@ -137,15 +138,15 @@ func (d *pageDoor) Wait() error {
 // announcePage prints the address of the page on stderr, and writes it into a file for
 // 'worker page'. The server's end removes the file, if it is still this process's.
 func (p *program) announcePage(a *app.Worker, web *httpserver.Server) (*pageDoor, error) {
-	lock, err := app.LockPage(a.Workspace.StateDir)
+	lock, err := pagelink.Lock(a.Workspace.StateDir)
 	if err != nil {
 		return nil, fmt.Errorf("noting where the page is: %w", err)
 	}
-	data, err := json.Marshal(app.PageAddress{URL: web.URL(), PID: os.Getpid(), Lock: filepath.Base(lock.Path())})
+	data, err := json.Marshal(pagelink.Address{URL: web.URL(), PID: os.Getpid(), Lock: filepath.Base(lock.Path())})
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
-	file := filepath.Join(a.Workspace.StateDir, app.PageFile)
+	file := filepath.Join(a.Workspace.StateDir, pagelink.File)
 	if err := atomicfile.Write(file, data, 0o600); err != nil {
 		return nil, errors.Join(fmt.Errorf("noting where the page is: %w", err), lock.Close())
 	}
@@ -170,7 +171,7 @@ type pageServer interface {
 
 // startPage serves the page beside an MCP server on stdio, until ctx ends.
 func (p *program) startPage(ctx context.Context, a *app.Worker, addr string) (pageServer, error) {
-	token, err := httpserver.OpenToken(filepath.Join(a.Workspace.StateDir, app.TokenFile))
+	token, err := httpserver.OpenToken(filepath.Join(a.Workspace.StateDir, pagelink.TokenFile))
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentworker/worker/cmd/worker/internal/app"
 	"github.com/agentworker/worker/cmd/worker/internal/cli"
+	"github.com/agentworker/worker/cmd/worker/internal/pagelink"
 	"github.com/agentworker/worker/frontdoor/httpserver"
 	"github.com/agentworker/worker/frontdoor/natsservice"
 	"github.com/agentworker/worker/internal/termtext"
@@ -123,7 +124,7 @@ func (p *program) serve(ctx context.Context, at listening) error {
 // openDoors starts the front doors and prints their addresses. With an error it returns the
 // doors that it has started.
 func (p *program) openDoors(ctx context.Context, a *app.Worker, at listening) ([]door, error) {
-	path := filepath.Join(a.Workspace.StateDir, app.TokenFile)
+	path := filepath.Join(a.Workspace.StateDir, pagelink.TokenFile)
 	token, err := httpserver.OpenToken(path)
 	if err != nil {
 		return nil, err

@@ -65,6 +65,18 @@ func TestQuestionLink(t *testing.T) {
 	}
 
 	_, path := ask("", `{"person":"anna","approvalId":"`+id+`"}`)
+	e.pressed(path, waits[0])
+	<-ended
+	e.client.Jar = nil
+	if code, _ := ask("", `{"person":"anna","approvalId":"`+id+`"}`); code != http.StatusConflict {
+		t.Errorf("a link to an answered question: %d, want 409", code)
+	}
+}
+
+// pressed opens a link to a question, presses its button, and approves what is asked.
+func (e *env) pressed(path string, asked approval.Approval) {
+	t := e.t
+	t.Helper()
 	jar, err := cookiejar.New(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -88,31 +100,26 @@ func TestQuestionLink(t *testing.T) {
 		t.Errorf("the button on another page: %d", resp.StatusCode)
 	}
 	resp, body := press("same-origin")
-	if resp.StatusCode != http.StatusOK || len(resp.Cookies()) != 1 || !strings.Contains(body, "/sessions/"+waits[0].SessionID+"#"+id) {
+	if resp.StatusCode != http.StatusOK || len(resp.Cookies()) != 1 || !strings.Contains(body, "/sessions/"+asked.SessionID+"#"+asked.ID) {
 		t.Fatalf("the button: %d, %v: %s", resp.StatusCode, resp.Cookies(), body)
 	}
 	until := regexp.MustCompile(`^\d+`).FindString(resp.Cookies()[0].Value)
-	if want := waits[0].ExpiresAt.Format("20060102150405"); until == "" || decodeUnix(t, until).UTC().Format("20060102150405") != want {
+	if want := asked.ExpiresAt.Format("20060102150405"); until == "" || decodeUnix(t, until).UTC().Format("20060102150405") != want {
 		t.Errorf("the cookie ends at %s, want %s", until, want)
 	}
 	if resp, _ := press("same-origin"); resp.StatusCode != http.StatusUnauthorized {
 		t.Errorf("the button once more: %d", resp.StatusCode)
 	}
-	answer := e.request("POST", "/v1/approvals", `{"approvalId":"`+id+`","approve":true}`)
+	answer := e.request("POST", "/v1/approvals", `{"approvalId":"`+asked.ID+`","approve":true}`)
 	answer.Header.Del("Authorization")
 	answer.Header.Set("Sec-Fetch-Site", "same-origin")
 	_, got := e.do(answer)
 	if a := decode[approval.Approval](t, got); a.Outcome != "approved" || a.AnsweredAs != "token:anna" {
 		t.Errorf("answered: %s", got)
 	}
-	<-ended
-	e.client.Jar = nil
-	if code, _ := ask("", `{"person":"anna","approvalId":"`+id+`"}`); code != http.StatusConflict {
-		t.Errorf("a link to an answered question: %d, want 409", code)
-	}
 }
 
-func decodeUnix(t *testing.T, seconds string) time.Time {
+func decodeUnix(t testing.TB, seconds string) time.Time {
 	t.Helper()
 	return time.Unix(decode[int64](t, []byte(seconds)), 0)
 }

@@ -171,6 +171,7 @@ var starters = map[string]string{
 	"cmd/worker/internal/settings/settings.go": "the shell of the settings is looked for",
 	"cmd/worker/page.go":                       "the browser",
 	"eventbus/natstest/disk_linux.go":          "the test itself",
+	"frontdoor/notify/send.go":                 "the shell, for a command of the setting notify, and the program for desktop messages",
 	"hooks/run.go":                             "the shell, for a hook",
 	"internal/chromium/chromium.go":            "Chromium",
 	"internal/worktree/runner.go":              "git, hardened",

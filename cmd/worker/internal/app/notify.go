@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 
+	"github.com/agentworker/worker/cmd/worker/internal/pagelink"
 	"github.com/agentworker/worker/frontdoor/notify"
 	"github.com/agentworker/worker/internal/secrets"
 )
@@ -26,7 +27,7 @@ func startNotifier(ctx context.Context, p *Program, a *Worker) (*notify.Notifier
 		Env:       secrets.Environ(p.withoutKeys()),
 		Getenv:    p.Getenv,
 		Link: func(ctx context.Context, person, approvalID string) (string, error) {
-			return AskPageLink(ctx, dir, person, approvalID)
+			return pagelink.Ask(ctx, dir, person, approvalID)
 		},
 		Logger: p.Logger(),
 	})

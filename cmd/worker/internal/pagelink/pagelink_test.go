@@ -1,4 +1,4 @@
-package app
+package pagelink
 
 import (
 	"encoding/json"
@@ -13,9 +13,9 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// TestPageLinkOfAnother: the token goes to the process that has noted where its page is,
+// TestAnother: the token goes to the process that has noted where its page is,
 // and not to a program that has its port later on.
-func TestPageLinkOfAnother(t *testing.T) {
+func TestAnother(t *testing.T) {
 	asked := 0
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		asked++
@@ -24,14 +24,14 @@ func TestPageLinkOfAnother(t *testing.T) {
 	}))
 	defer web.Close()
 	dir := t.TempDir()
-	held, err := LockPage(dir)
+	held, err := Lock(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	note := func(lock string) {
-		data, err := json.Marshal(PageAddress{web.URL, 1, lock})
+		data, err := json.Marshal(Address{web.URL, 1, lock})
 		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, PageFile), data, 0o600)
+			err = os.WriteFile(filepath.Join(dir, File), data, 0o600)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -51,15 +51,15 @@ func TestPageLinkOfAnother(t *testing.T) {
 	defer other.Close()
 	for _, lock := range []string{"", filepath.Base(left), "page-gone.lock", "other.lock", "../" + filepath.Base(dir) + "/" + filepath.Base(held.Path())} {
 		note(lock)
-		if link, err := AskPageLink(t.Context(), dir, "", ""); !errors.Is(err, ErrNoPage) || asked > 0 {
+		if link, err := Ask(t.Context(), dir, "", ""); !errors.Is(err, ErrNoPage) || asked > 0 {
 			t.Errorf("lock %q: %q, %v, asked %d times", lock, link, err, asked)
 		}
 	}
 	note(filepath.Base(held.Path()))
-	if link, err := AskPageLink(t.Context(), dir, "", ""); err != nil || link == "" {
+	if link, err := Ask(t.Context(), dir, "", ""); err != nil || link == "" {
 		t.Errorf("of the process that holds it: %q, %v", link, err)
 	}
-	next, err := LockPage(dir)
+	next, err := Lock(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,5 @@
-package app
+// Package pagelink finds the worker of a workspace that serves the page, and asks it for links.
+package pagelink
 
 import (
 	"bytes"
@@ -22,11 +23,11 @@ import (
 	"github.com/agentworker/worker/internal/termtext"
 )
 
-// PageFile is the file in the state folder with the address of the page.
-const PageFile = "page.json"
+// File is the file in the state folder with the address of the page.
+const File = "page.json"
 
-// PageAddress is the content of that file.
-type PageAddress struct {
+// Address is the content of that file.
+type Address struct {
 	URL  string `json:"url"`
 	PID  int    `json:"pid"`
 	Lock string `json:"lock"` // the file in the same folder that the process keeps locked while it listens
@@ -40,7 +41,7 @@ const (
 
 // served reports whether the process that wrote the file still listens. After a kill its
 // port may belong to another program, which must not get the token.
-func (address *PageAddress) served(stateDir string) bool {
+func (address *Address) served(stateDir string) bool {
 	if filepath.Base(address.Lock) != address.Lock || !strings.HasPrefix(address.Lock, pageLockPrefix) {
 		return false
 	}
@@ -50,7 +51,7 @@ func (address *PageAddress) served(stateDir string) bool {
 }
 
 // dial connects to the process that wrote the file, and to no other.
-func (address *PageAddress) dial(ctx context.Context, stateDir, network, addr string) (net.Conn, error) {
+func (address *Address) dial(ctx context.Context, stateDir, network, addr string) (net.Conn, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, network, addr)
 	if err != nil {
 		return nil, err
@@ -67,20 +68,20 @@ var ErrNoPage = errors.New("no worker of this workspace serves a page: start 'wo
 // TokenFile is the file in the state folder with the token of HTTP callers.
 const TokenFile = "serve.token"
 
-// AskPageLink asks the worker that serves the page for a link. With a person and an approval it
+// Ask asks the worker that serves the page for a link. With a person and an approval it
 // leads a person with a named token to a question; else it is the owner's, to the page. Without
 // such a worker the error is [ErrNoPage].
-func AskPageLink(ctx context.Context, stateDir, person, approvalID string) (string, error) {
-	data, err := os.ReadFile(filepath.Join(stateDir, PageFile))
+func Ask(ctx context.Context, stateDir, person, approvalID string) (string, error) {
+	data, err := os.ReadFile(filepath.Join(stateDir, File))
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", ErrNoPage
 	}
 	if err != nil {
 		return "", err
 	}
-	var address PageAddress
+	var address Address
 	if err := json.Unmarshal(data, &address); err != nil {
-		return "", fmt.Errorf("reading %s: %w", filepath.Join(stateDir, PageFile), err)
+		return "", fmt.Errorf("reading %s: %w", filepath.Join(stateDir, File), err)
 	}
 	token, err := httpserver.OpenToken(filepath.Join(stateDir, TokenFile))
 	if err != nil {
@@ -122,8 +123,8 @@ func AskPageLink(ctx context.Context, stateDir, person, approvalID string) (stri
 	return made.URL, nil
 }
 
-// LockPage makes this process's lock, and removes those of killed processes.
-func LockPage(stateDir string) (*flock.Flock, error) {
+// Lock makes this process's lock, and removes those of killed processes.
+func Lock(stateDir string) (*flock.Flock, error) {
 	left, err := filepath.Glob(filepath.Join(stateDir, pageLockPrefix+"*"+pageLockSuffix))
 	if err != nil {
 		return nil, err
