@@ -131,7 +131,7 @@ func (a *answer) decide(words []string) error {
 			a.allow = true
 		case "defer":
 		default:
-			return fmt.Errorf("its decision %q is none: write allow, ask or deny", termtext.OneLine(word, 40))
+			return fmt.Errorf("its decision %q is none: write allow, ask or deny", termtext.OneLine(word, termtext.MaxColumn))
 		}
 	}
 	if a.updated != nil {

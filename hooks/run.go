@@ -94,7 +94,7 @@ func (r *Runner) command(ctx context.Context, h *hookconfig.Hook, c *Call) (answ
 	case code < 0:
 		return answer{}, fmt.Errorf("it ended by %s", cmd.ProcessState)
 	default:
-		return answer{}, fmt.Errorf("it ended with the exit status %d: %s", code, termtext.OneLine(stderr.String(), 500))
+		return answer{}, fmt.Errorf("it ended with the exit status %d: %s", code, termtext.OneLine(stderr.String(), termtext.MaxLine))
 	}
 }
 

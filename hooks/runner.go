@@ -179,7 +179,7 @@ func (r *Runner) afterFailure(h *hookconfig.Hook, err error) answer {
 	if !h.Event.OfTool() {
 		what = "nothing is done"
 	}
-	return answer{deny: true, reason: "it has failed, and without its answer " + what + ": " + termtext.OneLine(err.Error(), 1000)}
+	return answer{deny: true, reason: "it has failed, and without its answer " + what + ": " + termtext.OneLine(err.Error(), termtext.MaxReport)}
 }
 
 // failed logs a failure, once for each hook and text.

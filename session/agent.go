@@ -163,9 +163,9 @@ func (e *ChecksError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d of %s failed:", len(e.Failed), termtext.Plural(e.Of, "check"))
 	for _, c := range e.Failed {
-		what := "path " + termtext.OneLine(c.Path, 200)
+		what := "path " + termtext.OneLine(c.Path, termtext.MaxLabel)
 		if c.Path == "" {
-			what = "command " + termtext.OneLine(c.Command, 200)
+			what = "command " + termtext.OneLine(c.Command, termtext.MaxLabel)
 		}
 		fmt.Fprintf(&b, "\n- %s: %s", what, c.Output)
 	}

@@ -72,7 +72,7 @@ func (t *turn) openResident() (string, error) {
 		return "", err
 	}
 	res := tryTool(t.context(), s.calls, toolcatalog.ReadFile, map[string]any{"path": s.resident})
-	name := termtext.OneLine(s.resident, 200)
+	name := termtext.OneLine(s.resident, termtext.MaxLabel)
 	switch {
 	case res.IsError:
 		return "", fmt.Errorf("the resident file %s can't be read: %w", name, errors.New(res.Text))
@@ -103,7 +103,7 @@ func (t *turn) openAttachments() ([]model.Image, error) {
 			all = append(all, *a.Picture)
 			continue
 		}
-		name := termtext.OneLine(a.Path, 200)
+		name := termtext.OneLine(a.Path, termtext.MaxLabel)
 		res := tryTool(t.context(), t.s.calls, toolcatalog.ReadFile, map[string]any{"path": a.Path})
 		switch {
 		case res.IsError:
@@ -133,9 +133,9 @@ func (t *turn) warnOfHolders() error {
 	for _, h := range holders {
 		who := h.Agent
 		if h.Label != "" {
-			who += ", " + termtext.OneLine(h.Label, 80)
+			who += ", " + termtext.OneLine(h.Label, termtext.MaxHint)
 		}
-		s.log.Warn(fmt.Sprintf("the resident file %s is also that of session %s (%s), which runs: changes of one may surprise the other", termtext.OneLine(resident, 200), h.ID, who))
+		s.log.Warn(fmt.Sprintf("the resident file %s is also that of session %s (%s), which runs: changes of one may surprise the other", termtext.OneLine(resident, termtext.MaxLabel), h.ID, who))
 	}
 	return nil
 }

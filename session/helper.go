@@ -119,7 +119,7 @@ func (m *Manager) Summarise(ctx context.Context, h *Helper, id string) (*Summary
 	}
 	how := string(r.Status)
 	if r.Status == record.Failed || r.Status == record.TimedOut {
-		how += " (" + termtext.OneLine(r.Error, 500) + ")"
+		how += " (" + termtext.OneLine(r.Error, termtext.MaxLine) + ")"
 	}
 	prompt := fmt.Sprintf(tellAbout, r.Agent, how, conversation.Render(messages, maxSummarised))
 	hides, err := m.hides(nil, nil)

@@ -123,7 +123,7 @@ func (p *parts) addInstructions(set *instructions.Set) {
 	}
 	var left []string
 	for _, l := range set.NoRoom() {
-		left = append(left, termtext.OneLine(l, 200))
+		left = append(left, termtext.OneLine(l, termtext.MaxLabel))
 	}
 	if len(left) > 0 {
 		p.add("worker", 0, 0, fmt.Sprintf("\nThere is no room here for what these say: %s. Read what your task needs.\n", strings.Join(left, ", ")))

@@ -68,7 +68,7 @@ func (f *File) Note() string {
 	case f.By != "":
 		about = "the same files as " + f.By + ", which imports it"
 	case len(f.patterns) > 0:
-		about = "the files " + termtext.OneLine(strings.Join(f.patterns, ", "), 500)
+		about = "the files " + termtext.OneLine(strings.Join(f.patterns, ", "), termtext.MaxLine)
 	}
 	cut := ""
 	if f.Cut {

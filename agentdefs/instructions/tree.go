@@ -153,7 +153,7 @@ func (l *loader) load(name, shown string, form *form) (*File, *scope, error) {
 		return nil, nil, err
 	}
 	if ext := strings.ToLower(path.Ext(real)); ext != ".md" && ext != ".mdc" { // a link may not show what nobody would take for instructions
-		return nil, nil, fmt.Errorf("it leads to %s, which is no .md file", termtext.OneLine(real, 200))
+		return nil, nil, fmt.Errorf("it leads to %s, which is no .md file", termtext.OneLine(real, termtext.MaxLabel))
 	}
 	data, cut, info, err := l.read(real)
 	if err != nil {
@@ -225,7 +225,7 @@ func (l *loader) imports(name string, f *File) (all []*File) {
 		todo = todo[1:]
 		for _, i := range Imports(at.Content) {
 			if len(all) == maxImports {
-				l.report(at.Name, at.Line+i.Line-1, diag.ImportUnread, "import fewer files", "@%s is not read: %s imports more than %d files", termtext.OneLine(i.Path, 200), f.Name, maxImports)
+				l.report(at.Name, at.Line+i.Line-1, diag.ImportUnread, "import fewer files", "@%s is not read: %s imports more than %d files", termtext.OneLine(i.Path, termtext.MaxLabel), f.Name, maxImports)
 				return all
 			}
 			got, in := l.imported(at.File, at.dir, i)
@@ -233,7 +233,7 @@ func (l *loader) imports(name string, f *File) (all []*File) {
 				continue
 			}
 			if at.depth == MaxDepth {
-				l.report(at.Name, at.Line+i.Line-1, diag.ImportUnread, "import it from a file that is nearer to "+f.Name, "@%s is not read: imports are followed %d deep", termtext.OneLine(i.Path, 200), MaxDepth)
+				l.report(at.Name, at.Line+i.Line-1, diag.ImportUnread, "import it from a file that is nearer to "+f.Name, "@%s is not read: imports are followed %d deep", termtext.OneLine(i.Path, termtext.MaxLabel), MaxDepth)
 				continue
 			}
 			all = append(all, got)
@@ -254,7 +254,7 @@ func same(a, b *File) bool { return os.SameFile(a.info, b.info) || a.Content == 
 // imported reads a file that another one imports. It is nil if it is not used. real is its path
 // in the tree.
 func (l *loader) imported(by *File, dir string, i Import) (f *File, real string) {
-	line, shown := by.Line+i.Line-1, termtext.OneLine(i.Path, 200)
+	line, shown := by.Line+i.Line-1, termtext.OneLine(i.Path, termtext.MaxLabel)
 	name := filepath.ToSlash(i.Path)
 	switch {
 	case path.IsAbs(name):

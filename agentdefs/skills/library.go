@@ -178,7 +178,7 @@ func (l *loader) folder(shown, dir, root string) {
 		l.report(shown, diag.FolderTooLarge, "remove what is no skill", "the folder has more than %d entries; the rest is not read", maxEntries)
 	}
 	for _, name := range names {
-		at := path.Join(shown, termtext.OneLine(name, 200))
+		at := path.Join(shown, termtext.OneLine(name, termtext.MaxLabel))
 		within := ""
 		if root != "" {
 			within = path.Join(shown, name)

@@ -70,7 +70,7 @@ func Parse(file string, data []byte) (*Skill, []Diagnostic) {
 			s.Fork = strings.EqualFold(text, "fork")
 		case "agent":
 			text, _ := r.Text(e)
-			s.Agent = termtext.OneLine(text, 200)
+			s.Agent = termtext.OneLine(text, termtext.MaxLabel)
 		case "without":
 			r.Report(diag.FieldUnsupported, e.Line, e.Column, "", "%s has no effect here: rules alone say what an agent may do", e.Key)
 		}

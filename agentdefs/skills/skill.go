@@ -109,7 +109,7 @@ func (s *Skill) Read() (*Content, error) {
 func (s *Skill) ReadFile(name string) (text string, cut bool, err error) {
 	name = strings.TrimPrefix(path.Clean(filepath.ToSlash(name)), "./")
 	if !fs.ValidPath(name) || name == "." {
-		return "", false, fmt.Errorf("file %q: give the path of a file in the skill's folder, such as references/guide.md", termtext.OneLine(name, 200))
+		return "", false, fmt.Errorf("file %q: give the path of a file in the skill's folder, such as references/guide.md", termtext.OneLine(name, termtext.MaxLabel))
 	}
 	folder, err := s.open()
 	if err != nil {
@@ -118,18 +118,18 @@ func (s *Skill) ReadFile(name string) (text string, cut bool, err error) {
 	defer folder.Close()
 	f, err := boundedfile.OpenIn(folder, name)
 	if err != nil {
-		return "", false, fmt.Errorf("%s of the skill %s can't be read: %s", termtext.OneLine(name, 200), s.Name, errtext.Of(err))
+		return "", false, fmt.Errorf("%s of the skill %s can't be read: %s", termtext.OneLine(name, termtext.MaxLabel), s.Name, errtext.Of(err))
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, MaxResource+1))
 	if err != nil {
-		return "", false, fmt.Errorf("%s of the skill %s can't be read: %s", termtext.OneLine(name, 200), s.Name, errtext.Of(err))
+		return "", false, fmt.Errorf("%s of the skill %s can't be read: %s", termtext.OneLine(name, termtext.MaxLabel), s.Name, errtext.Of(err))
 	}
 	if cut = len(data) > MaxResource; cut {
 		data = termtext.Head(data, MaxResource)
 	}
 	if slices.Contains(data, 0) || !utf8.Valid(data) {
-		return "", false, fmt.Errorf("%s of the skill %s is not UTF-8 text", termtext.OneLine(name, 200), s.Name)
+		return "", false, fmt.Errorf("%s of the skill %s is not UTF-8 text", termtext.OneLine(name, termtext.MaxLabel), s.Name)
 	}
 	return string(data), cut, nil
 }

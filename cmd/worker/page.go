@@ -80,7 +80,7 @@ func openLink(ctx context.Context, file, link string) error {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Env = secrets.Environ(os.Environ()) // the browser may stay for days
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("opening the browser by %s: %w: %s; 'worker page' prints the link", command[0], err, termtext.OneLine(string(out), 300))
+		return fmt.Errorf("opening the browser by %s: %w: %s; 'worker page' prints the link", command[0], err, termtext.OneLine(string(out), termtext.MaxCause))
 	}
 	return nil
 }

@@ -173,7 +173,7 @@ func (p *program) openDoors(ctx context.Context, a *app.Worker, at listening) ([
 	}
 	a.Report(ctx, true)
 	for _, f := range a.Bus.Health().Findings {
-		fmt.Fprintf(p.Stderr, "worker: %s\n", termtext.OneLine(f.String(), 1000))
+		fmt.Fprintf(p.Stderr, "worker: %s\n", termtext.OneLine(f.String(), termtext.MaxReport))
 	}
 	fmt.Fprintf(p.Stderr, "worker: and on %s as the service %s, below %s\n",
 		a.Bus.Conn().ConnectedUrlRedacted(), natsservice.Name, service.Subject())
@@ -185,7 +185,7 @@ func (p *program) openDoors(ctx context.Context, a *app.Worker, at listening) ([
 func (p *program) opens(name string) bool {
 	err := p.AllowDoors(name)
 	if err != nil {
-		fmt.Fprintf(p.Stderr, "worker: %s\n", termtext.OneLine(err.Error(), 1000))
+		fmt.Fprintf(p.Stderr, "worker: %s\n", termtext.OneLine(err.Error(), termtext.MaxReport))
 	}
 	return err == nil
 }

@@ -63,7 +63,7 @@ func (p *program) listWorkers(workers []*lease.Worker, asJSON, wide bool) error 
 			Drop:   []string{"QUEUED", "ON NATS", "AGENTS", "VERSION"},
 		}
 		for _, one := range workers {
-			t.Add(one.BootID, termtext.OneLine(one.Host, 60), strconv.Itoa(one.PID), terminal.Dash(termtext.OneLine(one.Version, 40)),
+			t.Add(one.BootID, termtext.OneLine(one.Host, termtext.MaxName), strconv.Itoa(one.PID), terminal.Dash(termtext.OneLine(one.Version, termtext.MaxColumn)),
 				strconv.Itoa(one.Agents), fmt.Sprintf("%d %s", one.SnapshotVersion, terminal.Dash(short(one.Fingerprint))),
 				fmt.Sprintf("%d/%d", one.Running, one.Capacity), strconv.Itoa(one.Queued),
 				map[bool]string{true: "yes", false: "no"}[one.Serving], one.StartedAt.Local().Format(time.DateTime))

@@ -42,7 +42,7 @@ func (r Retry) why() string {
 	case RetryReasoning:
 		return "the text so far was the model's thinking"
 	}
-	return strings.ReplaceAll(termtext.OneLine(r.Reason, 40), "_", " ")
+	return strings.ReplaceAll(termtext.OneLine(r.Reason, termtext.MaxColumn), "_", " ")
 }
 
 func (r Retry) delay() time.Duration { return time.Duration(r.DelayMs) * time.Millisecond }

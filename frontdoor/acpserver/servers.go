@@ -82,4 +82,4 @@ func remote(s *mcpconfig.Server, headers []acp.HttpHeader) error {
 	return nil
 }
 
-func called(name string) string { return "the server " + termtext.OneLine(name, 64) }
+func called(name string) string { return "the server " + termtext.OneLine(name, termtext.MaxServer) }

@@ -195,7 +195,7 @@ func (k *asker) answer(ctx context.Context, id string, response mcp.InputRespons
 	case form.Action == "decline":
 		answer.Feedback = "it was declined in " + k.root.name() + "."
 	default:
-		return fmt.Errorf("the host has dismissed the form (%q)", termtext.OneLine(form.Action, 60))
+		return fmt.Errorf("the host has dismissed the form (%q)", termtext.OneLine(form.Action, termtext.MaxName))
 	}
 	_, err := k.opts.Sessions.Approvals.Answer(ctx, id, answer)
 	return err

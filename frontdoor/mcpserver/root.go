@@ -131,5 +131,5 @@ func describeClient(client *mcp.Implementation) string {
 	if client == nil || strings.TrimSpace(client.Name) == "" {
 		return "MCP host"
 	}
-	return termtext.OneLine("MCP host "+client.Name+" "+client.Version, 100)
+	return termtext.OneLine("MCP host "+client.Name+" "+client.Version, termtext.MaxTitle)
 }

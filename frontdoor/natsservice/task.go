@@ -42,7 +42,7 @@ func newRequest(req micro.Request) *request {
 func (s *Service) task(from micro.Request) {
 	req := newRequest(from)
 	if !answerable(req.reply) {
-		s.opts.Logger.Warn("a task call without a subject to answer on is not run", "reply", termtext.OneLine(req.reply, 100))
+		s.opts.Logger.Warn("a task call without a subject to answer on is not run", "reply", termtext.OneLine(req.reply, termtext.MaxTitle))
 		return
 	}
 	call, err := s.calls.Begin(context.Background())

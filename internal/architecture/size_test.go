@@ -181,3 +181,36 @@ func TestPaths(t *testing.T) {
 		}
 	}
 }
+
+// TestTextBounds: the length of a text that people are shown has a name, most often one in the
+// table of termtext.
+func TestTextBounds(t *testing.T) {
+	calls := 0
+	walkGo(t, func(path string, text []byte) {
+		if strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, "bench/") {
+			return
+		}
+		set := token.NewFileSet()
+		file, err := parser.ParseFile(set, path, text, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok || len(call.Args) != 2 {
+				return true
+			}
+			if f, ok := call.Fun.(*ast.SelectorExpr); !ok || f.Sel.Name != "OneLine" {
+				return true
+			}
+			calls++
+			if bound, ok := call.Args[1].(*ast.BasicLit); ok {
+				t.Errorf("%s: the bound %s of a text has no name: see internal/termtext/bounds.go", set.Position(call.Pos()), bound.Value)
+			}
+			return true
+		})
+	})
+	if calls < 100 {
+		t.Errorf("%d calls of OneLine were found, want all", calls)
+	}
+}

@@ -107,7 +107,7 @@ func Calls(messages []model.Message) string {
 	var lines []string
 	for _, m := range messages {
 		for _, c := range m.ToolCalls {
-			lines = append(lines, fmt.Sprintf("- %s %s\n", c.Name, termtext.OneLine(c.Arguments, 200)))
+			lines = append(lines, fmt.Sprintf("- %s %s\n", c.Name, termtext.OneLine(c.Arguments, termtext.MaxLabel)))
 		}
 	}
 	return strings.Join(lines[max(0, len(lines)-50):], "")

@@ -38,7 +38,7 @@ func ProgressOf(todo event.Todo) *Progress {
 func (p *Progress) String() string {
 	text := fmt.Sprintf("%d/%d done", p.Done, p.Total)
 	if p.Current != "" {
-		text += ": " + termtext.OneLine(p.Current, 100)
+		text += ": " + termtext.OneLine(p.Current, termtext.MaxTitle)
 	}
 	return text
 }

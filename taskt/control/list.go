@@ -86,17 +86,17 @@ func (s *State) line() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "- %s, session %s", cmp.Or(termtext.OneLine(s.Agent, maxAgentName), "a caller"), s.SessionID)
 	if s.Label != "" {
-		fmt.Fprintf(&b, " (%s)", clean(termtext.OneLine(s.Label, 100)))
+		fmt.Fprintf(&b, " (%s)", clean(termtext.OneLine(s.Label, termtext.MaxTitle)))
 	}
 	if s.Role != "" {
-		fmt.Fprintf(&b, " as %q", clean(termtext.OneLine(s.Role, 100)))
+		fmt.Fprintf(&b, " as %q", clean(termtext.OneLine(s.Role, termtext.MaxTitle)))
 	}
 	fmt.Fprintf(&b, ": %s", s.Status)
 	if s.Todo != nil {
 		fmt.Fprintf(&b, ", %s", clean(s.Todo.String()))
 	}
 	if s.Pause != nil {
-		fmt.Fprintf(&b, ", paused until %s (%s)", s.Pause.Until.Format(time.RFC3339), clean(termtext.OneLine(s.Pause.Reason, 200)))
+		fmt.Fprintf(&b, ", paused until %s (%s)", s.Pause.Until.Format(time.RFC3339), clean(termtext.OneLine(s.Pause.Reason, termtext.MaxLabel)))
 	}
 	if s.Stalled {
 		b.WriteString(", stalled")

@@ -25,7 +25,7 @@ func Notes(r *Report, w *record.Work) []string {
 	}
 	for _, e := range w.Evidence {
 		if !e.Found {
-			notes = append(notes, fmt.Sprintf("EVIDENCE names %s:%d, which was not found: %s", termtext.OneLine(e.Path, 200), e.Line, termtext.OneLine(e.Why, 200)))
+			notes = append(notes, fmt.Sprintf("EVIDENCE names %s:%d, which was not found: %s", termtext.OneLine(e.Path, termtext.MaxLabel), e.Line, termtext.OneLine(e.Why, termtext.MaxLabel)))
 		}
 	}
 	if len(notes) > maxNamed {
@@ -66,7 +66,7 @@ func paths(all []string, wanted func(string) bool) string {
 		all, more = all[:maxNamed], fmt.Sprintf(" and %d more", len(all)-maxNamed)
 	}
 	for i := range all {
-		all[i] = termtext.OneLine(all[i], 200)
+		all[i] = termtext.OneLine(all[i], termtext.MaxLabel)
 	}
 	return strings.Join(all, ", ") + more
 }

@@ -65,7 +65,7 @@ func (r *Router) Pick(ctx context.Context, agent, task string, ask func(context.
 	}
 	name := strings.TrimSpace(answer)
 	if !slices.Contains(r.names, name) {
-		return "", fmt.Errorf("its answer is %q, and none of %s", termtext.OneLine(name, 60), strings.Join(r.names, ", "))
+		return "", fmt.Errorf("its answer is %q, and none of %s", termtext.OneLine(name, termtext.MaxName), strings.Join(r.names, ", "))
 	}
 	return name, nil
 }

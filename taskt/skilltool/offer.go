@@ -63,7 +63,7 @@ func Choose(set *skills.Set, preload []string, paths permission.Workspace, rules
 	room := maxPreloaded
 	for _, name := range preload {
 		if why := o.preload(set.Get(name), paths, rules, &room); why != "" {
-			o.Missing = append(o.Missing, termtext.OneLine(name, 100)+" ("+why+")")
+			o.Missing = append(o.Missing, termtext.OneLine(name, termtext.MaxTitle)+" ("+why+")")
 		}
 	}
 	return o

@@ -73,7 +73,7 @@ func (t *Tool) read(data json.RawMessage) (in args, s *skills.Skill, err error) 
 		for _, s := range t.usable {
 			names = append(names, s.Name)
 		}
-		return in, nil, fmt.Errorf("there is no skill %q; the skills are: %s", termtext.OneLine(in.Name, 100), termtext.CutBytes(strings.Join(names, ", "), 2000))
+		return in, nil, fmt.Errorf("there is no skill %q; the skills are: %s", termtext.OneLine(in.Name, termtext.MaxTitle), termtext.CutBytes(strings.Join(names, ", "), 2000))
 	}
 	return in, t.usable[i], nil
 }
@@ -94,7 +94,7 @@ func (t *Tool) Describe(call *tool.Call) tool.Description {
 		return tool.DescribeArguments("load a skill", call.Args)
 	}
 	if in.File != "" {
-		return tool.DescribeArguments(fmt.Sprintf("read %s of the skill %s (%s)", termtext.OneLine(in.File, 200), s.Name, s.File), call.Args, "name", "file")
+		return tool.DescribeArguments(fmt.Sprintf("read %s of the skill %s (%s)", termtext.OneLine(in.File, termtext.MaxLabel), s.Name, s.File), call.Args, "name", "file")
 	}
 	return tool.DescribeArguments(fmt.Sprintf("load the skill %s (%s)", s.Name, s.File), call.Args, "name")
 }

@@ -68,7 +68,7 @@ func compare(before, now []diagnostic) (found []diagnostic, kept, gone int) {
 
 // line returns a diagnostic as a line for models.
 func (d *diagnostic) line(path string) string {
-	text := fmt.Sprintf("%s:%d:%d: %s: %s", termtext.OneLine(path, 300), d.Range.Start.Line+1, d.Range.Start.Character+1, d.Severity, d.Message)
+	text := fmt.Sprintf("%s:%d:%d: %s: %s", termtext.OneLine(path, termtext.MaxCause), d.Range.Start.Line+1, d.Range.Start.Character+1, d.Severity, d.Message)
 	var tags []string
 	for _, tag := range []string{d.Source, strings.Trim(string(d.Code), `"`)} {
 		if tag = clean(tag); tag != "" && tag != "null" {

@@ -169,7 +169,7 @@ func (q *question) position() (*position, error) {
 	line := lines[q.Line-1]
 	at := strings.Index(line, q.Symbol)
 	if q.Symbol == "" || at < 0 {
-		return nil, fmt.Errorf("line %[2]d does not have the symbol %[1]q; it is: %[3]s", termtext.CutBytes(q.Symbol, termtext.MaxTitle), q.Line, termtext.OneLine(line, 200))
+		return nil, fmt.Errorf("line %[2]d does not have the symbol %[1]q; it is: %[3]s", termtext.CutBytes(q.Symbol, termtext.MaxTitle), q.Line, termtext.OneLine(line, termtext.MaxLabel))
 	}
 	return &position{Line: q.Line - 1, Character: characterAt(line, at+len(q.Symbol)-len(lastPart(q.Symbol)))}, nil
 }
@@ -242,7 +242,7 @@ func (q *question) places(ctx context.Context, method string, params documentPar
 			break
 		}
 		if q.named(path) {
-			lines = append(lines, fmt.Sprintf("%s:%d:%d", termtext.OneLine(path, 300), start.Line+1, start.Character+1))
+			lines = append(lines, fmt.Sprintf("%s:%d:%d", termtext.OneLine(path, termtext.MaxCause), start.Line+1, start.Character+1))
 		}
 	}
 	return lines, nil
@@ -316,7 +316,7 @@ func (q *question) addSymbols(lines *[]string, found []symbol, indent string) {
 		if path != q.path && !q.named(path) {
 			continue
 		}
-		text := fmt.Sprintf("%s%s:%d: %s %s", indent, termtext.OneLine(filepath.ToSlash(path), 300), line, s.kind(), clean(s.Name))
+		text := fmt.Sprintf("%s%s:%d: %s %s", indent, termtext.OneLine(filepath.ToSlash(path), termtext.MaxCause), line, s.kind(), clean(s.Name))
 		if s.Container != "" {
 			text += " in " + clean(s.Container)
 		}

@@ -36,7 +36,7 @@ func (t *serverTool) Spec() tool.Spec {
 		text = t.listed.Name
 	}
 	return tool.Spec{
-		Name: t.name, Description: text + "\n(A tool of the MCP server " + termtext.OneLine(t.status.Name, 64) + ".)",
+		Name: t.name, Description: text + "\n(A tool of the MCP server " + termtext.OneLine(t.status.Name, termtext.MaxServer) + ".)",
 		InputSchema: t.listed.Schema, OwnTimeLimit: true, Server: t.status.Name,
 	}
 }
@@ -131,7 +131,7 @@ func collect(value any, texts *[]string) error {
 
 // Describe implements [tool.Tool].
 func (t *serverTool) Describe(call *tool.Call) tool.Description {
-	title := fmt.Sprintf("call %s of the MCP server %s", termtext.OneLine(t.listed.Name, 100), termtext.OneLine(t.status.Name, 64))
+	title := fmt.Sprintf("call %s of the MCP server %s", termtext.OneLine(t.listed.Name, termtext.MaxTitle), termtext.OneLine(t.status.Name, termtext.MaxServer))
 	if t.listed.Hints != "" {
 		title += " (which says of it: " + t.listed.Hints + ")"
 	}
@@ -209,7 +209,7 @@ func pictureOf(image *mcp.ImageContent, before int) (text string, shown []pictur
 	}
 	p, err := picture.Read(fmt.Sprintf("image %d", before+1), image.Data)
 	if err != nil {
-		return "(" + termtext.OneLine(err.Error(), 300) + ")", nil
+		return "(" + termtext.OneLine(err.Error(), termtext.MaxCause) + ")", nil
 	}
 	return "(" + p.String() + ")", []picture.Picture{p}
 }
@@ -220,17 +220,17 @@ func contentText(content mcp.Content) (text string, ok bool) {
 	case *mcp.TextContent:
 		return c.Text, true
 	case *mcp.AudioContent:
-		return fmt.Sprintf("(audio, %s, %d bytes, which is not given to models here)", termtext.OneLine(c.MIMEType, 60), len(c.Data)), false
+		return fmt.Sprintf("(audio, %s, %d bytes, which is not given to models here)", termtext.OneLine(c.MIMEType, termtext.MaxName), len(c.Data)), false
 	case *mcp.ResourceLink:
-		return strings.TrimSpace(fmt.Sprintf("(a resource: %s %s)", termtext.OneLine(c.URI, 500), termtext.OneLine(c.Description, 200))), false
+		return strings.TrimSpace(fmt.Sprintf("(a resource: %s %s)", termtext.OneLine(c.URI, termtext.MaxLine), termtext.OneLine(c.Description, termtext.MaxLabel))), false
 	case *mcp.EmbeddedResource:
 		switch {
 		case c.Resource == nil:
 			return "", false
 		case c.Resource.Text != "":
-			return "(" + termtext.OneLine(c.Resource.URI, 500) + ")\n" + c.Resource.Text, true
+			return "(" + termtext.OneLine(c.Resource.URI, termtext.MaxLine) + ")\n" + c.Resource.Text, true
 		}
-		return fmt.Sprintf("(the resource %s, %s, %d bytes, which are not text)", termtext.OneLine(c.Resource.URI, 500), termtext.OneLine(c.Resource.MIMEType, 60), len(c.Resource.Blob)), false
+		return fmt.Sprintf("(the resource %s, %s, %d bytes, which are not text)", termtext.OneLine(c.Resource.URI, termtext.MaxLine), termtext.OneLine(c.Resource.MIMEType, termtext.MaxName), len(c.Resource.Blob)), false
 	}
 	return "(a part of a kind that is not known)", false
 }

@@ -142,7 +142,7 @@ func readForm(p *mcp.ElicitParams) (*form, error) {
 		}
 		read.required = slices.Contains(s.Required, name)
 		if secret := secretWords.FindString(words(name + " " + read.about + " " + p.Message)); secret != "" && len(read.choices) == 0 {
-			return nil, fmt.Errorf("it asks for what looks like a password (%q)", termtext.OneLine(secret, 40))
+			return nil, fmt.Errorf("it asks for what looks like a password (%q)", termtext.OneLine(secret, termtext.MaxColumn))
 		}
 		f.fields = append(f.fields, *read)
 	}
@@ -155,7 +155,7 @@ func readForm(p *mcp.ElicitParams) (*form, error) {
 func words(text string) string { return camel.ReplaceAllString(text, "$1 $2") }
 
 func readField(name string, s schema) (*field, error) {
-	f := &field{name: name, kind: s.Type, about: termtext.OneLine(strings.TrimSpace(s.Title+" "+s.Description), 300)}
+	f := &field{name: name, kind: s.Type, about: termtext.OneLine(strings.TrimSpace(s.Title+" "+s.Description), termtext.MaxCause)}
 	if s.Format == "password" {
 		f.about += " (password)"
 	}
@@ -168,17 +168,17 @@ func readField(name string, s schema) (*field, error) {
 	case "array":
 		f.many = true
 		if s.Items == nil || len(s.Items.Enum)+len(s.Items.AnyOf) == 0 {
-			return nil, fmt.Errorf("its field %q has no form that is known", termtext.OneLine(name, 60))
+			return nil, fmt.Errorf("its field %q has no form that is known", termtext.OneLine(name, termtext.MaxName))
 		}
 		values, options = s.Items.Enum, s.Items.AnyOf
 	default:
-		return nil, fmt.Errorf("its field %q is no text, number, choice, yes or no", termtext.OneLine(name, 60))
+		return nil, fmt.Errorf("its field %q is no text, number, choice, yes or no", termtext.OneLine(name, termtext.MaxName))
 	}
 	for _, o := range options {
 		values, titles = append(values, o.Const), append(titles, o.Title)
 	}
 	if len(values) > maxChoices {
-		return nil, fmt.Errorf("its field %q has %d choices, and may have %d", termtext.OneLine(name, 60), len(values), maxChoices)
+		return nil, fmt.Errorf("its field %q has %d choices, and may have %d", termtext.OneLine(name, termtext.MaxName), len(values), maxChoices)
 	}
 	for i, v := range values {
 		title := fmt.Sprint(v)
@@ -187,12 +187,12 @@ func readField(name string, s schema) (*field, error) {
 		}
 		title = termtext.OneLine(title, maxChoice)
 		if title == "" || slices.Contains(f.choices, title) {
-			return nil, fmt.Errorf("its field %q has two choices that look the same", termtext.OneLine(name, 60))
+			return nil, fmt.Errorf("its field %q has two choices that look the same", termtext.OneLine(name, termtext.MaxName))
 		}
 		f.choices, f.values = append(f.choices, title), append(f.values, v)
 	}
 	if len(f.choices) == 1 {
-		return nil, fmt.Errorf("its field %q has one choice", termtext.OneLine(name, 60))
+		return nil, fmt.Errorf("its field %q has one choice", termtext.OneLine(name, termtext.MaxName))
 	}
 	return f, nil
 }
@@ -200,9 +200,9 @@ func readField(name string, s schema) (*field, error) {
 // question is a field as a person is asked for it.
 func (f *field) question(server, message string) tool.Inquiry {
 	var b strings.Builder
-	fmt.Fprintf(&b, "The MCP server %s asks. The words are its own:\n%s", termtext.OneLine(server, 64), message)
+	fmt.Fprintf(&b, "The MCP server %s asks. The words are its own:\n%s", termtext.OneLine(server, termtext.MaxServer), message)
 	if f.name != "" {
-		fmt.Fprintf(&b, "\n\n%s", termtext.OneLine(f.name, 60))
+		fmt.Fprintf(&b, "\n\n%s", termtext.OneLine(f.name, termtext.MaxName))
 		if f.about != "" {
 			b.WriteString(": " + f.about)
 		}

@@ -74,7 +74,7 @@ func (p *pages) get(sessionID, id string) (large, error) {
 			}
 		}
 	}
-	return large{}, fmt.Errorf("the result %q is not kept any more: call its tool again", termtext.OneLine(id, 40))
+	return large{}, fmt.Errorf("the result %q is not kept any more: call its tool again", termtext.OneLine(id, termtext.MaxColumn))
 }
 
 func (p *pages) forget(sessionID string) {

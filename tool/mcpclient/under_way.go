@@ -25,6 +25,7 @@ const (
 	maxLogs   = 100                    // lines of a call
 	maxSaid   = 500                    // characters of a message
 	maxNotes  = 5
+	maxLevel  = 20 // characters of a word for how grave a message is
 )
 
 // underWay is a call that a server works on.
@@ -146,7 +147,7 @@ func (c *connection) logged(_ context.Context, req *mcp.LoggingMessageRequest) {
 	many := u.logs > maxLogs
 	u.mu.Unlock()
 	if !many {
-		u.tell(tool.Progress{Level: termtext.OneLine(string(req.Params.Level), 20), Message: said(text)})
+		u.tell(tool.Progress{Level: termtext.OneLine(string(req.Params.Level), maxLevel), Message: said(text)})
 	}
 }
 

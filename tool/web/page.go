@@ -49,7 +49,7 @@ func read(at *url.URL, contentType string, body []byte, format string) (*page, e
 	case isHTML, strings.HasPrefix(kind, "text/"), strings.HasSuffix(kind, "json"), strings.HasSuffix(kind, "xml"), strings.HasSuffix(kind, "javascript"), strings.HasSuffix(kind, "yaml"), strings.HasSuffix(kind, "toml"):
 	case kind == "application/octet-stream" && looksLikeText(body):
 	default:
-		return nil, fmt.Errorf("%s is %s, %d bytes, and no text", at, termtext.OneLine(kind, 60), len(body))
+		return nil, fmt.Errorf("%s is %s, %d bytes, and no text", at, termtext.OneLine(kind, termtext.MaxName), len(body))
 	}
 	decoded, err := charset.NewReader(bytes.NewReader(body), contentType)
 	if err == nil {
@@ -67,7 +67,7 @@ func read(at *url.URL, contentType string, body []byte, format string) (*page, e
 	default:
 		p.text = string(body)
 	}
-	p.title = termtext.OneLine(p.title, 200)
+	p.title = termtext.OneLine(p.title, termtext.MaxLabel)
 	return p, nil
 }
 

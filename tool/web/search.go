@@ -29,6 +29,9 @@ type Search struct {
 // maxResults bounds the results of a search.
 const maxResults = 20
 
+// maxExcerpt bounds what a result says of its page, in characters.
+const maxExcerpt = 700
+
 // searchTool is web_search.
 type searchTool struct{ opts Options }
 
@@ -113,12 +116,12 @@ func (t *searchTool) Run(ctx context.Context, call *tool.Call) (tool.Result, err
 	}
 	var b strings.Builder
 	for i, r := range results {
-		fmt.Fprintf(&b, "%d. %s\n   %s\n", i+1, termtext.OneLine(r.Title, 200), termtext.OneLine(r.URL, 1000))
+		fmt.Fprintf(&b, "%d. %s\n   %s\n", i+1, termtext.OneLine(r.Title, termtext.MaxLabel), termtext.OneLine(r.URL, termtext.MaxReport))
 		if r.Date != "" {
-			fmt.Fprintf(&b, "   %s\n", termtext.OneLine(r.Date, 40))
+			fmt.Fprintf(&b, "   %s\n", termtext.OneLine(r.Date, termtext.MaxColumn))
 		}
 		if r.Text != "" {
-			fmt.Fprintf(&b, "   %s\n", termtext.OneLine(r.Text, 700))
+			fmt.Fprintf(&b, "   %s\n", termtext.OneLine(r.Text, maxExcerpt))
 		}
 	}
 	if len(results) == 0 {
@@ -167,7 +170,7 @@ func (s Search) Ask(ctx context.Context, q Query, version string) ([]Result, err
 	case err != nil:
 		return nil, fmt.Errorf("reading the answer of %s: %w", s.Provider, err)
 	case res.StatusCode != http.StatusOK:
-		return nil, fmt.Errorf("%s answers with HTTP status %d: %s", s.Provider, res.StatusCode, termtext.OneLine(strings.ToValidUTF8(string(body[:min(len(body), 1000)]), "\uFFFD"), 300))
+		return nil, fmt.Errorf("%s answers with HTTP status %d: %s", s.Provider, res.StatusCode, termtext.OneLine(strings.ToValidUTF8(string(body[:min(len(body), 1000)]), "\uFFFD"), termtext.MaxCause))
 	}
 	results, err := p.results(body)
 	if err != nil {

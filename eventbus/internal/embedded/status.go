@@ -35,14 +35,14 @@ func (e *Election) Diagnosis() string {
 	}
 	if l := e.leader.Load(); l != nil {
 		if last := l.srvLog.last.Load(); last != nil {
-			return " (the store says: " + termtext.OneLine(*last, 300) + ")"
+			return " (the store says: " + termtext.OneLine(*last, termtext.MaxCause) + ")"
 		}
 		return ""
 	}
 	if e.Moved() != nil { // the error says it
 		return ""
 	}
-	return " (" + termtext.OneLine(e.err().Error(), 300) + ")"
+	return " (" + termtext.OneLine(e.err().Error(), termtext.MaxCause) + ")"
 }
 
 // ErrorSince reports whether the server of this process has logged an error

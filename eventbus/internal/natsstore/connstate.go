@@ -83,11 +83,11 @@ func (s *connState) diagnosis() string {
 	said, conn := s.said, s.conn
 	s.mu.Unlock()
 	if said != nil {
-		return " (the server says: " + termtext.OneLine(said.Error(), 300) + ")"
+		return " (the server says: " + termtext.OneLine(said.Error(), termtext.MaxCause) + ")"
 	}
 	var refused *tls.CertificateVerificationError // of which the library tells nobody
 	if conn != nil && errors.As(conn.LastError(), &refused) {
-		return " (the server is not trusted: " + termtext.OneLine(refused.Error(), 300) + ")"
+		return " (the server is not trusted: " + termtext.OneLine(refused.Error(), termtext.MaxCause) + ")"
 	}
 	return ""
 }

@@ -202,7 +202,7 @@ func (p *Process) How() string {
 	text, _ := p.said.Text()
 	p.saying.Unlock()
 	if last := lastWords(text); last != "" {
-		return p.state + ": " + termtext.OneLine(last, 500)
+		return p.state + ": " + termtext.OneLine(last, termtext.MaxLine)
 	}
 	return p.state
 }

@@ -181,7 +181,7 @@ func countFiles(snapshot *agentdefs.Snapshot) int {
 
 func (p commands) printLint(r *lintReport) error {
 	for _, d := range r.Diagnostics {
-		if _, err := fmt.Fprintln(p.Stdout, termtext.OneLine(d.String(), 2000)); err != nil {
+		if _, err := fmt.Fprintln(p.Stdout, termtext.OneLine(d.String(), termtext.MaxText)); err != nil {
 			return err
 		}
 	}

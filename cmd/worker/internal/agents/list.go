@@ -121,7 +121,7 @@ func (p commands) tableAgents(snapshot *agentdefs.Snapshot, rules *app.InForce, 
 		}
 	}
 	for _, r := range rows {
-		t.Add(termtext.OneLine(r.name, 60), r.mode, r.steps, termtext.OneLine(r.source, 200),
+		t.Add(termtext.OneLine(r.name, termtext.MaxName), r.mode, r.steps, termtext.OneLine(r.source, termtext.MaxLabel),
 			termtext.OneLine(r.may, may), r.state, termtext.OneLine(r.description, description))
 	}
 	return p.PrintTable(t, opts.wide)
@@ -206,7 +206,7 @@ func changeLine(c agentdefs.Change) string {
 		names []string
 	}{{"added", c.Added}, {"changed", c.Changed}, {"removed", c.Removed}} {
 		if len(group.names) > 0 {
-			parts = append(parts, group.word+": "+termtext.OneLine(strings.Join(group.names, ", "), 200))
+			parts = append(parts, group.word+": "+termtext.OneLine(strings.Join(group.names, ", "), termtext.MaxLabel))
 		}
 	}
 	if len(parts) == 0 {

@@ -79,7 +79,7 @@ func (p commands) newAgent(name string, opts newOptions) error {
 	}
 	if d, _ := snapshot.Resolve(name); d != nil && d.File != shown {
 		fmt.Fprintf(p.Stderr, "worker: note: %s has the name %q already, or as an alias; 'worker agents list' shows which one is served\n",
-			termtext.OneLine(Origin(d), 500), termtext.OneLine(name, 200))
+			termtext.OneLine(Origin(d), termtext.MaxLine), termtext.OneLine(name, termtext.MaxLabel))
 	}
 	_, err = fmt.Fprintln(p.Stdout, file)
 	return err

@@ -108,7 +108,7 @@ func (p commands) printPrompt(parts []taskt.Part) error {
 		if part.Line > 0 {
 			lines = fmt.Sprintf(":%d-%d", part.Line, part.Last)
 		}
-		fmt.Fprintf(&out, "=== %s%s (%s)\n%s\n", termtext.OneLine(part.Source, 500), lines, termtext.Plural(part.Bytes, "byte"), termtext.Printable(strings.Trim(part.Text, "\n")))
+		fmt.Fprintf(&out, "=== %s%s (%s)\n%s\n", termtext.OneLine(part.Source, termtext.MaxLine), lines, termtext.Plural(part.Bytes, "byte"), termtext.Printable(strings.Trim(part.Text, "\n")))
 	}
 	_, err := p.Stdout.Write(out.Bytes())
 	return err
@@ -141,17 +141,17 @@ func (p commands) noAgent(snapshot *agentdefs.Snapshot, name string, candidates 
 func (p commands) reportOf(snapshot *agentdefs.Snapshot, file string) {
 	for _, d := range agentdefs.EachOnce(snapshot.Diagnostics()) {
 		if d.File == file {
-			fmt.Fprintln(p.Stderr, termtext.OneLine(d.String(), 2000))
+			fmt.Fprintln(p.Stderr, termtext.OneLine(d.String(), termtext.MaxText))
 		}
 	}
 }
 
 func (p commands) showAgent(d *agentdefs.Definition, may, prompt, skills string, servers *mcpclient.Servers) error {
 	var out bytes.Buffer
-	fmt.Fprintf(&out, "%s\n%s\n\n", termtext.OneLine(d.Name, 200), termtext.Printable(d.Description))
+	fmt.Fprintf(&out, "%s\n%s\n\n", termtext.OneLine(d.Name, termtext.MaxLabel), termtext.Printable(d.Description))
 	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
 	for _, f := range slices.DeleteFunc(append(p.fields(d, may, servers), [2]string{"skills", skills}), func(f [2]string) bool { return f[1] == "" }) {
-		fmt.Fprintf(w, "%s\t%s\n", f[0], termtext.OneLine(f[1], 500))
+		fmt.Fprintf(w, "%s\t%s\n", f[0], termtext.OneLine(f[1], termtext.MaxLine))
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -168,7 +168,7 @@ func (p commands) showAgent(d *agentdefs.Definition, may, prompt, skills string,
 		fmt.Fprintln(&out, "  no rules: those of the workspace decide")
 	}
 	for r := range d.Permission.Rules() {
-		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", r.Action, termtext.OneLine(r.Tool, 200), termtext.OneLine(r.Pattern, 500), termtext.OneLine(r.Source.String(), 500))
+		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", r.Action, termtext.OneLine(r.Tool, termtext.MaxLabel), termtext.OneLine(r.Pattern, termtext.MaxLine), termtext.OneLine(r.Source.String(), termtext.MaxLine))
 	}
 	if err := w.Flush(); err != nil {
 		return err

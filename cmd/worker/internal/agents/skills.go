@@ -96,7 +96,7 @@ func (p commands) tableSkills(docs []skillDocument, wide bool) error {
 		description = 300
 	}
 	for _, d := range docs {
-		t.Add(termtext.OneLine(d.Name, 60), termtext.OneLine(d.Source, 200), d.State, termtext.OneLine(d.Description, description))
+		t.Add(termtext.OneLine(d.Name, termtext.MaxName), termtext.OneLine(d.Source, termtext.MaxLabel), d.State, termtext.OneLine(d.Description, description))
 	}
 	return p.PrintTable(t, wide)
 }

@@ -212,13 +212,14 @@ func (p commands) print(v *Verdict) {
 	if v.Trials > 1 {
 		rate = fmt.Sprintf("  %d of %d passed", v.Passes, v.Trials)
 	}
-	name := termtext.OneLine(v.Name, 34)
-	fmt.Fprintf(p.Stdout, "%s  %-34s %6.1f s %8d tokens%s\n", word, name, float64(v.DurationMs)/1000, v.Tokens, rate)
+	const width = 34
+	name := termtext.OneLine(v.Name, width)
+	fmt.Fprintf(p.Stdout, "%s  %-*s %6.1f s %8d tokens%s\n", word, width, name, float64(v.DurationMs)/1000, v.Tokens, rate)
 	for _, f := range v.Failures {
-		fmt.Fprintf(p.Stdout, "      %s:%d: %s\n", termtext.OneLine(v.File, 200), f.Line, termtext.OneLine(f.Message, 1000))
+		fmt.Fprintf(p.Stdout, "      %s:%d: %s\n", termtext.OneLine(v.File, termtext.MaxLabel), f.Line, termtext.OneLine(f.Message, termtext.MaxReport))
 	}
 	if v.Recorded != "" {
-		fmt.Fprintf(p.Stderr, "recorded in %s: look through it before you share it\n", termtext.OneLine(v.Recorded, 200))
+		fmt.Fprintf(p.Stderr, "recorded in %s: look through it before you share it\n", termtext.OneLine(v.Recorded, termtext.MaxLabel))
 	}
 }
 

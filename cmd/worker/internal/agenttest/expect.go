@@ -76,7 +76,7 @@ func (j *checker) fail(line int, format string, args ...any) {
 }
 
 // short is a text as a failure shows it.
-func short(text string) string { return termtext.OneLine(text, 300) }
+func short(text string) string { return termtext.OneLine(text, termtext.MaxCause) }
 
 func (j *checker) answer() {
 	for _, want := range j.e.Contains.all {

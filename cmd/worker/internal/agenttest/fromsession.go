@@ -218,7 +218,7 @@ func (p commands) writeCase(ctx context.Context, root, file string, w *written, 
 	}
 	dir := filepath.Dir(file)
 	for _, path := range []string{file, filepath.Join(dir, "recordings", filepath.Base(c.Recording.V)), filepath.Join(dir, "workspaces", w.Name)} {
-		fmt.Fprintf(p.Stderr, "written: %s\n", termtext.OneLine(path, 1000))
+		fmt.Fprintf(p.Stderr, "written: %s\n", termtext.OneLine(path, termtext.MaxReport))
 	}
 	fmt.Fprintln(p.Stderr, "Look through them before you share them, and say in the case what the answer must have.")
 	from.compare(p, o)

@@ -221,7 +221,7 @@ func ReportFolders(p *Program, snapshot *agentdefs.Snapshot) {
 
 // reportLine prints parts of a line on stderr.
 func reportLine(p *Program, parts ...string) {
-	fmt.Fprintln(p.Stderr, termtext.OneLine(strings.Join(parts, "; "), 2000))
+	fmt.Fprintln(p.Stderr, termtext.OneLine(strings.Join(parts, "; "), termtext.MaxText))
 }
 
 // namedAgentFiles are the files that steer agents because another file names them, and those of

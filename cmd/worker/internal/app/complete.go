@@ -41,7 +41,7 @@ func (p *Program) CompleteSessions(several bool) cobra.CompletionFunc {
 				return err
 			}
 			for _, r := range page.Sessions {
-				ids = append(ids, r.ID+"\t"+termtext.OneLine(strings.TrimSpace(r.Agent+" "+r.Description), 60)+", "+string(r.Status))
+				ids = append(ids, r.ID+"\t"+termtext.OneLine(strings.TrimSpace(r.Agent+" "+r.Description), termtext.MaxName)+", "+string(r.Status))
 			}
 			return nil
 		})
@@ -55,7 +55,7 @@ func (p *Program) CompleteApprovals() cobra.CompletionFunc {
 		_ = p.WithSessions(ctx, func(ctx context.Context, sessions *store.Store) error { // no answer: nothing to complete
 			pending, err := sessions.Approvals.Pending(ctx)
 			for _, a := range pending {
-				ids = append(ids, a.ID+"\t"+termtext.OneLine(a.Question.Summary(), 80))
+				ids = append(ids, a.ID+"\t"+termtext.OneLine(a.Question.Summary(), termtext.MaxHint))
 			}
 			return err
 		})
@@ -72,7 +72,7 @@ func (p *Program) CompleteAgents(want func(*agentdefs.Definition) bool) cobra.Co
 		}
 		for _, d := range snapshot.Agents() {
 			if want(d) {
-				names = append(names, d.Name+"\t"+termtext.OneLine(d.Description, 80))
+				names = append(names, d.Name+"\t"+termtext.OneLine(d.Description, termtext.MaxHint))
 			}
 		}
 		return names

@@ -83,8 +83,8 @@ func table(records []*audit.Record) *terminal.Table {
 		Colors: func(row []string) terminal.Color { return color(row[3]) },
 	}
 	for _, r := range records {
-		t.Add(fmt.Sprint(r.N), r.Time.Local().Format(time.DateTime), string(r.Kind), terminal.Dash(r.Outcome), terminal.Dash(termtext.OneLine(r.Agent, 40)),
-			terminal.Dash(termtext.OneLine(r.Tool, 40)), terminal.Dash(r.SessionID), terminal.Dash(termtext.OneLine(by(r), 60)), terminal.Dash(termtext.OneLine(what(r), 200)))
+		t.Add(fmt.Sprint(r.N), r.Time.Local().Format(time.DateTime), string(r.Kind), terminal.Dash(r.Outcome), terminal.Dash(termtext.OneLine(r.Agent, termtext.MaxColumn)),
+			terminal.Dash(termtext.OneLine(r.Tool, termtext.MaxColumn)), terminal.Dash(r.SessionID), terminal.Dash(termtext.OneLine(by(r), termtext.MaxName)), terminal.Dash(termtext.OneLine(what(r), termtext.MaxLabel)))
 	}
 	return t
 }

@@ -114,7 +114,7 @@ func Annotation(level string, at Location, title, message string) string {
 	if at.Column > 0 {
 		properties += fmt.Sprintf(",col=%d", at.Column)
 	}
-	return fmt.Sprintf("::%s %s,title=%s::%s", level, properties, property(title), brackets(escapeMessage.Replace(termtext.OneLine(message, 2000))))
+	return fmt.Sprintf("::%s %s,title=%s::%s", level, properties, property(title), brackets(escapeMessage.Replace(termtext.OneLine(message, termtext.MaxText))))
 }
 
 // property escapes the value of a property, and what else controls a terminal.

@@ -60,7 +60,7 @@ func WriteJUnit(file string, s Suite) error {
 		made := junitCase{Class: c.Class, Name: c.Name, Time: seconds(c.Took), Output: c.Output}
 		if c.Failure != "" {
 			doc.Failures++
-			made.Failure = &junitFailure{termtext.OneLine(c.Failure, 300), c.Failure}
+			made.Failure = &junitFailure{termtext.OneLine(c.Failure, termtext.MaxCause), c.Failure}
 		}
 		total += c.Took
 		doc.Suite.Cases = append(doc.Suite.Cases, made)

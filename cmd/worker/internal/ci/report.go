@@ -57,7 +57,7 @@ func (r *Report) suite() Suite {
 	}
 	s.Cases = append(s.Cases, task)
 	for _, c := range doc.Work.Checks {
-		made := Case{Class: doc.Agent, Name: "check " + termtext.OneLine(c.Path+c.Command, 200)}
+		made := Case{Class: doc.Agent, Name: "check " + termtext.OneLine(c.Path+c.Command, termtext.MaxLabel)}
 		if !c.OK {
 			made.Failure = "failed: " + c.Output
 		}

@@ -93,13 +93,13 @@ func (p commands) print(r *hooks.Runner, all []*hookconfig.Hook, asJSON, wide bo
 	docs := []shown{}
 	t := &terminal.Table{Header: []string{"EVENT", "MATCHER", "STATE", "SOURCE", "RUNS"}}
 	for _, h := range all {
-		what := termtext.OneLine(h.What(), 500)
+		what := termtext.OneLine(h.What(), termtext.MaxLine)
 		if h.Wrong != "" {
-			what = termtext.OneLine(h.Wrong, 500)
+			what = termtext.OneLine(h.Wrong, termtext.MaxLine)
 		}
 		state := string(r.State(h))
 		docs = append(docs, shown{string(h.Event), h.Matcher, state, h.Source(), h.What(), h.Wrong})
-		t.Add(string(h.Event), terminal.Dash(termtext.OneLine(h.Matcher, 200)), state, termtext.OneLine(h.Source(), 200), what)
+		t.Add(string(h.Event), terminal.Dash(termtext.OneLine(h.Matcher, termtext.MaxLabel)), state, termtext.OneLine(h.Source(), termtext.MaxLabel), what)
 	}
 	switch {
 	case asJSON:
@@ -144,10 +144,10 @@ guards are not made until then.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			return p.forChosen(args, func(ws *workspace.Workspace, all []*hookconfig.Hook) error {
 				for _, h := range all {
-					fmt.Fprintf(p.Stdout, "%s %s\n  runs     %s\n", h.Event, termtext.OneLine(h.Source(), 200), termtext.OneLine(h.What(), 2000))
+					fmt.Fprintf(p.Stdout, "%s %s\n  runs     %s\n", h.Event, termtext.OneLine(h.Source(), termtext.MaxLabel), termtext.OneLine(h.What(), termtext.MaxText))
 					scripts := h.Scripts(ws.Root)
 					for _, script := range scripts {
-						fmt.Fprintf(p.Stdout, "  script   %s\n", termtext.OneLine(script, 500))
+						fmt.Fprintf(p.Stdout, "  script   %s\n", termtext.OneLine(script, termtext.MaxLine))
 					}
 					if len(scripts) == 0 && h.Type == hookconfig.Command {
 						fmt.Fprintln(p.Stdout, "  script   none: what else of the workspace it runs is not part of the trust")
@@ -238,7 +238,7 @@ func (p commands) printOutcome(out hooks.Outcome) {
 	said := false
 	line := func(what, text string) {
 		said = true
-		fmt.Fprintf(p.Stdout, "%-8s %s\n", what, termtext.OneLine(text, 2000))
+		fmt.Fprintf(p.Stdout, "%-8s %s\n", what, termtext.OneLine(text, termtext.MaxText))
 	}
 	for _, v := range []struct {
 		what  string

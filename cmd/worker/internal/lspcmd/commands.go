@@ -95,7 +95,7 @@ func (p commands) listCommand() *cobra.Command {
 			for i := range all {
 				d := showing(&all[i])
 				docs = append(docs, d)
-				t.Add(termtext.OneLine(d.Name, 100), d.State, termtext.OneLine(strings.Join(d.Files, " "), 200), termtext.OneLine(d.Source, 200), termtext.OneLine(d.Runs, 500))
+				t.Add(termtext.OneLine(d.Name, termtext.MaxTitle), d.State, termtext.OneLine(strings.Join(d.Files, " "), termtext.MaxLabel), termtext.OneLine(d.Source, termtext.MaxLabel), termtext.OneLine(d.Runs, termtext.MaxLine))
 			}
 			switch {
 			case asJSON:
@@ -149,13 +149,13 @@ changes its command, its variables or its settings, it is to be trusted again.`,
 				return err
 			}
 			d := showing(st)
-			fmt.Fprintf(p.Stdout, "%s (%s)\n  runs     %s\n  files    %s\n", termtext.OneLine(d.Name, 100), termtext.OneLine(d.Source, 200), termtext.OneLine(d.Runs, 2000), termtext.OneLine(strings.Join(d.Files, " "), 500))
+			fmt.Fprintf(p.Stdout, "%s (%s)\n  runs     %s\n  files    %s\n", termtext.OneLine(d.Name, termtext.MaxTitle), termtext.OneLine(d.Source, termtext.MaxLabel), termtext.OneLine(d.Runs, termtext.MaxText), termtext.OneLine(strings.Join(d.Files, " "), termtext.MaxLine))
 			for _, set := range []struct {
 				what string
 				text []byte
 			}{{"init", st.Init}, {"settings", st.Settings}} {
 				if len(set.text) > 0 {
-					fmt.Fprintf(p.Stdout, "  %-8s %s\n", set.what, termtext.OneLine(string(set.text), 2000))
+					fmt.Fprintf(p.Stdout, "  %-8s %s\n", set.what, termtext.OneLine(string(set.text), termtext.MaxText))
 				}
 			}
 			if show {
@@ -164,7 +164,7 @@ changes its command, its variables or its settings, it is to be trusted again.`,
 			if err := app.LanguageTrust(ws).Add(st.Server, time.Now().UTC()); err != nil {
 				return err
 			}
-			fmt.Fprintf(p.Stderr, "trusted: %s\n", termtext.OneLine(d.Name, 100))
+			fmt.Fprintf(p.Stderr, "trusted: %s\n", termtext.OneLine(d.Name, termtext.MaxTitle))
 			return nil
 		},
 	}
@@ -189,7 +189,7 @@ func (p commands) forgetCommand() *cobra.Command {
 			case !known:
 				return cli.Usage(fmt.Errorf("nobody has trusted a language server %q", args[0]))
 			}
-			fmt.Fprintf(p.Stderr, "no longer trusted: %s\n", termtext.OneLine(args[0], 100))
+			fmt.Fprintf(p.Stderr, "no longer trusted: %s\n", termtext.OneLine(args[0], termtext.MaxTitle))
 			return nil
 		},
 	}

@@ -118,7 +118,7 @@ func Ask(ctx context.Context, stateDir, person, approvalID string) (string, erro
 	}
 	var made struct{ URL string }
 	if resp.StatusCode != http.StatusCreated || json.Unmarshal(body, &made) != nil || made.URL == "" {
-		return "", fmt.Errorf("%s has answered %s: %s", address.URL, resp.Status, termtext.OneLine(string(body), 300))
+		return "", fmt.Errorf("%s has answered %s: %s", address.URL, resp.Status, termtext.OneLine(string(body), termtext.MaxCause))
 	}
 	return made.URL, nil
 }

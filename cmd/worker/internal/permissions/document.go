@@ -155,7 +155,7 @@ func printSandbox(w io.Writer, doc *sandboxDocument) {
 	fmt.Fprintf(w, "\nsandbox (%s):\n  network\t%s\n", doc.Backend, network)
 	list := func(title string, paths []string) {
 		if len(paths) > 0 {
-			fmt.Fprintf(w, "  %s\t%s\n", title, termtext.OneLine(strings.Join(paths, ", "), 500))
+			fmt.Fprintf(w, "  %s\t%s\n", title, termtext.OneLine(strings.Join(paths, ", "), termtext.MaxLine))
 		}
 	}
 	list("hidden", doc.Hidden)
@@ -170,17 +170,17 @@ func (p commands) printExplanation(doc *explainDocument) error {
 	w := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "%s: %s\n\nlayers:\n", doc.Action, termtext.Printable(doc.Reason))
 	for _, l := range doc.Layers {
-		source := termtext.OneLine(l.Source, 500)
+		source := termtext.OneLine(l.Source, termtext.MaxLine)
 		if l.Added > 0 {
 			source += fmt.Sprintf(", and %d of the worker", l.Added)
 		}
-		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", l.Layer, termtext.OneLine(l.Agent, 60), termtext.Plural(l.Rules, "rule"), source)
+		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", l.Layer, termtext.OneLine(l.Agent, termtext.MaxName), termtext.Plural(l.Rules, "rule"), source)
 	}
 	for i, line := range doc.Policy {
 		if i == 0 {
 			fmt.Fprintln(w, "\nthe policy:")
 		}
-		fmt.Fprintf(w, "  %s\n", termtext.OneLine(line, 1000))
+		fmt.Fprintf(w, "  %s\n", termtext.OneLine(line, termtext.MaxReport))
 	}
 	silent := 0
 	for _, v := range doc.Values {
@@ -188,7 +188,7 @@ func (p commands) printExplanation(doc *explainDocument) error {
 			silent++
 			continue
 		}
-		fmt.Fprintf(w, "\n%s %q\n", termtext.OneLine(v.Tool, 60), termtext.OneLine(v.Text, 2000))
+		fmt.Fprintf(w, "\n%s %q\n", termtext.OneLine(v.Tool, termtext.MaxName), termtext.OneLine(v.Text, termtext.MaxText))
 		for _, m := range v.Matches {
 			won := ""
 			if m.Wins {
@@ -196,13 +196,13 @@ func (p commands) printExplanation(doc *explainDocument) error {
 			}
 			layer := string(m.Layer)
 			if m.Agent != "" {
-				layer += " " + termtext.OneLine(m.Agent, 60)
+				layer += " " + termtext.OneLine(m.Agent, termtext.MaxName)
 			}
 			source := m.Source
 			if m.For != "" {
 				source += " (" + m.For + ")"
 			}
-			fmt.Fprintf(w, "  %s\t%s\t%s: %q\t%s\t%s\n", layer, m.Action, termtext.OneLine(m.Tool, 60), termtext.OneLine(m.Pattern, 500), termtext.OneLine(source, 500), won)
+			fmt.Fprintf(w, "  %s\t%s\t%s: %q\t%s\t%s\n", layer, m.Action, termtext.OneLine(m.Tool, termtext.MaxName), termtext.OneLine(m.Pattern, termtext.MaxLine), termtext.OneLine(source, termtext.MaxLine), won)
 		}
 		if len(v.Matches) == 0 {
 			fmt.Fprintln(w, "  no rule matches")

@@ -34,7 +34,7 @@ in the state folder.`,
 				return cli.Usage(err)
 			}
 			for _, r := range allow {
-				fmt.Fprintf(p.Stdout, "%s  %s\n", r.Source, termtext.OneLine(r.String(), 500))
+				fmt.Fprintf(p.Stdout, "%s  %s\n", r.Source, termtext.OneLine(r.String(), termtext.MaxLine))
 			}
 			switch {
 			case show:

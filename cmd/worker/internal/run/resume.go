@@ -99,7 +99,7 @@ func (b *beginning) restore(ctx context.Context, a *app.Worker, r *record.Record
 	}
 	for _, f := range files {
 		if !f.Undone() {
-			fmt.Fprintf(stderr, "restored: %s\n", termtext.OneLine(f.Path, 1000))
+			fmt.Fprintf(stderr, "restored: %s\n", termtext.OneLine(f.Path, termtext.MaxReport))
 		}
 	}
 	app.NoteUnkept(stderr, r)

@@ -196,7 +196,7 @@ func (c *talker) Agents() []string {
 	lines := []string{c.Agent().Name + "  you talk with it"}
 	for _, d := range c.a.Agents.Snapshot().Agents() {
 		if d.Mode != agentdefs.Primary && !d.Hidden {
-			lines = append(lines, termtext.OneLine(d.Name, 60)+"  "+termtext.OneLine(strings.TrimSpace(d.Description), 200))
+			lines = append(lines, termtext.OneLine(d.Name, termtext.MaxName)+"  "+termtext.OneLine(strings.TrimSpace(d.Description), termtext.MaxLabel))
 		}
 	}
 	return lines

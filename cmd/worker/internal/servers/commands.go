@@ -169,14 +169,14 @@ func (p commands) listCommand() *cobra.Command {
 				if st.Tools >= 0 {
 					tools = fmt.Sprint(st.Tools)
 				}
-				t.Add(termtext.OneLine(st.Name, 64), string(st.State), terminal.Dash(tools), termtext.OneLine(st.Source(), 200), termtext.OneLine(st.What(), 500))
+				t.Add(termtext.OneLine(st.Name, termtext.MaxServer), string(st.State), terminal.Dash(tools), termtext.OneLine(st.Source(), termtext.MaxLabel), termtext.OneLine(st.What(), termtext.MaxLine))
 			}
 			if err := p.PrintTable(t, wide); err != nil {
 				return err
 			}
 			for _, st := range k.all {
 				if st.State != mcpclient.Ready {
-					fmt.Fprintf(p.Stderr, "%s: %s\n", termtext.OneLine(st.Name, 64), termtext.OneLine(st.Why, 500))
+					fmt.Fprintf(p.Stderr, "%s: %s\n", termtext.OneLine(st.Name, termtext.MaxServer), termtext.OneLine(st.Why, termtext.MaxLine))
 				}
 			}
 			return nil
@@ -240,7 +240,7 @@ func (p commands) test(ctx context.Context, k *known, server *mcpconfig.Server) 
 	for _, t := range tools {
 		spec := t.Spec()
 		about, _, _ := strings.Cut(spec.Description, "\n")
-		fmt.Fprintf(p.Stdout, "%s  %s\n", spec.Name, termtext.OneLine(about, 200))
+		fmt.Fprintf(p.Stdout, "%s  %s\n", spec.Name, termtext.OneLine(about, termtext.MaxLabel))
 	}
 	fmt.Fprintf(p.Stderr, "%s in %s\n", termtext.Plural(len(tools), "tool"), termtext.Duration(took))
 	return nil
@@ -292,7 +292,7 @@ Then the server is started once, to list its tools.`,
 			if err := app.ServerTrust(k.ws).Add(st.Server, said); err != nil {
 				return cli.Usage(err)
 			}
-			fmt.Fprintf(p.Stderr, "trusted: %s\n", termtext.OneLine(st.Name, 64))
+			fmt.Fprintf(p.Stderr, "trusted: %s\n", termtext.OneLine(st.Name, termtext.MaxServer))
 			return p.test(cmd.Context(), k, st.Server)
 		},
 	}
@@ -308,7 +308,7 @@ Then the server is started once, to list its tools.`,
 func (p commands) printServer(k *known, st *mcpclient.Status) {
 	line := func(name, text string) {
 		if text != "" {
-			fmt.Fprintf(p.Stdout, "%-10s %s\n", name, termtext.OneLine(text, 2000))
+			fmt.Fprintf(p.Stdout, "%-10s %s\n", name, termtext.OneLine(text, termtext.MaxText))
 		}
 	}
 	line("server", st.Name)
@@ -344,7 +344,7 @@ func (p commands) forgetCommand() *cobra.Command {
 			if !known {
 				return cli.Usage(fmt.Errorf("no MCP server %q was trusted", name))
 			}
-			fmt.Fprintf(p.Stderr, "no longer trusted: %s\n", termtext.OneLine(name, 64))
+			fmt.Fprintf(p.Stderr, "no longer trusted: %s\n", termtext.OneLine(name, termtext.MaxServer))
 			return nil
 		},
 	}

@@ -111,7 +111,7 @@ func (p commands) printSessions(page *index.Page, now time.Time, asJSON, wide bo
 	for _, r := range shown {
 		t.Add(r.ID, string(r.Status), terminal.Dash(r.Agent), terminal.Dash(r.ParentID), strconv.Itoa(r.Steps),
 			strconv.FormatInt(r.Usage.InputTokens+r.Usage.OutputTokens, 10), r.Usage.ShowCost(), r.CreatedAt.Local().Format(time.DateTime),
-			r.Duration(now).Round(time.Millisecond).String(), termtext.OneLine(r.Description, 60))
+			r.Duration(now).Round(time.Millisecond).String(), termtext.OneLine(r.Description, termtext.MaxName))
 	}
 	return p.PrintTable(t, wide)
 }

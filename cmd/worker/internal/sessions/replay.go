@@ -80,7 +80,7 @@ func (p commands) replay(ctx context.Context, b *Bundle) (err error) {
 	}
 	fmt.Fprintf(p.Stdout, "played    %s, %s\n", termtext.Plural(len(b.Recording.Calls), "model call"), termtext.Plural(len(b.Calls), "tool call"))
 	for _, d := range departs {
-		fmt.Fprintf(p.Stdout, "departs at %s\n", termtext.OneLine(d, 1000))
+		fmt.Fprintf(p.Stdout, "departs at %s\n", termtext.OneLine(d, termtext.MaxReport))
 	}
 	if len(departs) > 0 {
 		return cli.Failed
@@ -107,7 +107,7 @@ func (p commands) compare(ctx context.Context, b *Bundle) {
 	m := &b.Manifest
 	row := func(name, value, note string) {
 		if value != "" {
-			fmt.Fprintf(p.Stdout, "%-9s %s%s\n", name, termtext.OneLine(value, 300), note)
+			fmt.Fprintf(p.Stdout, "%-9s %s%s\n", name, termtext.OneLine(value, termtext.MaxCause), note)
 		}
 	}
 	here := func(same bool) string {

@@ -64,7 +64,7 @@ Exit status: 0 undone, 1 others have changed a file, or the session still runs.`
 			}
 			for _, f := range files {
 				if !f.Undone() {
-					fmt.Fprintln(p.Stdout, termtext.OneLine(f.Path, 1000))
+					fmt.Fprintln(p.Stdout, termtext.OneLine(f.Path, termtext.MaxReport))
 				}
 			}
 			return nil
@@ -123,7 +123,7 @@ func showChanged(p commands, f *snapshot.File) {
 	case f.Undone():
 		return
 	case !utf8.ValidString(before+after) || strings.ContainsRune(before+after, 0):
-		fmt.Fprintf(p.Stdout, "binary file %s differs\n", termtext.OneLine(f.Path, 1000))
+		fmt.Fprintf(p.Stdout, "binary file %s differs\n", termtext.OneLine(f.Path, termtext.MaxReport))
 	default:
 		from, to := "a/"+f.Path, "b/"+f.Path
 		if f.Before == nil {
@@ -135,7 +135,7 @@ func showChanged(p commands, f *snapshot.File) {
 		fmt.Fprint(p.Stdout, termtext.Printable(udiff.Unified(from, to, before, after)))
 	}
 	if f.Conflict != "" {
-		fmt.Fprintf(p.Stderr, "%s: %s\n", termtext.OneLine(f.Path, 1000), f.Conflict)
+		fmt.Fprintf(p.Stderr, "%s: %s\n", termtext.OneLine(f.Path, termtext.MaxReport), f.Conflict)
 	}
 }
 

@@ -83,7 +83,7 @@ func (p commands) showSession(ctx context.Context, sessions *store.Store, id str
 		{"time", r.Duration(time.Now()).Round(time.Millisecond).String()},
 	} {
 		if row[1] != "" {
-			fmt.Fprintf(w, "%s\t%s\n", row[0], termtext.OneLine(row[1], 2000))
+			fmt.Fprintf(w, "%s\t%s\n", row[0], termtext.OneLine(row[1], termtext.MaxText))
 		}
 	}
 	if err := w.Flush(); err != nil {

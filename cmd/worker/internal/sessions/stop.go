@@ -101,7 +101,7 @@ func (p commands) stopSession(ctx context.Context, sessions *store.Store, id str
 // printStopped says how sessions have ended.
 func (p commands) printStopped(stopped *control.Stopped) {
 	for _, s := range stopped.Sessions {
-		name := s.SessionID + " (" + terminal.Dash(termtext.OneLine(s.Agent, 40)) + ")"
+		name := s.SessionID + " (" + terminal.Dash(termtext.OneLine(s.Agent, termtext.MaxColumn)) + ")"
 		if s.Status == record.Interrupted {
 			fmt.Fprintf(p.Stderr, "%s is interrupted: its process has gone\n", name)
 		} else {

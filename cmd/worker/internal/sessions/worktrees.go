@@ -102,7 +102,7 @@ func (p commands) applyWorktree(ctx context.Context, id string, asJSON bool) err
 		return p.PrintJSON(done, true)
 	}
 	for _, f := range done.Files {
-		fmt.Fprintf(p.Stdout, "%s %s\n", f.Kind, termtext.OneLine(f.Path, 1000))
+		fmt.Fprintf(p.Stdout, "%s %s\n", f.Kind, termtext.OneLine(f.Path, termtext.MaxReport))
 	}
 	fmt.Fprintf(p.Stderr, "%s is applied to %s: %s\n", done.SessionID, done.Repo, done.Diffstat)
 	if done.KeptBranch {
@@ -180,8 +180,8 @@ func (p commands) listWorktrees(ctx context.Context, sessions *store.Store, asJS
 		if k.Error != "" {
 			changes = k.Error
 		}
-		t.Add(k.SessionID, terminal.Dash(string(k.Status)), terminal.Dash(k.Agent), termtext.OneLine(changes, 100),
-			k.CreatedAt.Local().Format(time.DateTime), termtext.OneLine(k.Path, 300))
+		t.Add(k.SessionID, terminal.Dash(string(k.Status)), terminal.Dash(k.Agent), termtext.OneLine(changes, termtext.MaxTitle),
+			k.CreatedAt.Local().Format(time.DateTime), termtext.OneLine(k.Path, termtext.MaxCause))
 	}
 	return p.PrintTable(t, wide)
 }

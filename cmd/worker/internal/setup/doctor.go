@@ -110,10 +110,10 @@ func (d *policyDocument) print(w io.Writer) {
 	}
 	fmt.Fprintf(w, "\npolicy: %s\n", d.Hash)
 	for _, f := range d.Files {
-		fmt.Fprintf(w, "  %s\n", termtext.OneLine(f.Path, 500))
+		fmt.Fprintf(w, "  %s\n", termtext.OneLine(f.Path, termtext.MaxLine))
 	}
 	for _, line := range d.Narrows {
-		fmt.Fprintf(w, "  - %s\n", termtext.OneLine(line, 500))
+		fmt.Fprintf(w, "  - %s\n", termtext.OneLine(line, termtext.MaxLine))
 	}
 }
 
@@ -171,7 +171,7 @@ func (p doctor) print(r *report, asJSON bool) error {
 	}
 	for _, f := range r.Checks {
 		if f.State == wrongState {
-			fmt.Fprintf(p.Stderr, "%s: %s\n  %s\n", f.About, termtext.OneLine(f.Text, 500), f.Advice)
+			fmt.Fprintf(p.Stderr, "%s: %s\n  %s\n", f.About, termtext.OneLine(f.Text, termtext.MaxLine), f.Advice)
 		}
 	}
 	if !asJSON {
@@ -195,7 +195,7 @@ func (p doctor) printText(r *report) error {
 	r.Policy.print(p.Stdout)
 	fmt.Fprintln(p.Stdout, "\nlimits that count:")
 	for _, l := range r.Limits {
-		fmt.Fprintf(p.Stdout, "  %s %s (%s)\n", l.Key, termtext.OneLine(l.Value, 200), termtext.OneLine(l.Set, 500))
+		fmt.Fprintf(p.Stdout, "  %s %s (%s)\n", l.Key, termtext.OneLine(l.Value, termtext.MaxLabel), termtext.OneLine(l.Set, termtext.MaxLine))
 	}
 	if r.Unread > 0 {
 		fmt.Fprintf(p.Stdout, "not read: the oldest %d messages of %s; --full reads all\n", r.Unread, eventbus.Stream)
@@ -205,9 +205,9 @@ func (p doctor) printText(r *report) error {
 		if f.State == wrongState {
 			continue // on stderr
 		}
-		fmt.Fprintf(p.Stdout, "%s: %s\n", f.About, termtext.OneLine(f.Text, 500))
+		fmt.Fprintf(p.Stdout, "%s: %s\n", f.About, termtext.OneLine(f.Text, termtext.MaxLine))
 		if f.Advice != "" {
-			fmt.Fprintf(p.Stdout, "  %s\n", termtext.OneLine(f.Advice, 500))
+			fmt.Fprintf(p.Stdout, "  %s\n", termtext.OneLine(f.Advice, termtext.MaxLine))
 		}
 	}
 	return nil

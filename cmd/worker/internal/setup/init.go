@@ -67,7 +67,7 @@ func (p commands) init(role string) error {
 	switch {
 	case there >= 0:
 		d := snapshot.Agents()[there]
-		fmt.Fprintf(p.Stdout, "there are agents already, such as %s; 'worker agents new' adds one\n", termtext.OneLine(d.File, 500))
+		fmt.Fprintf(p.Stdout, "there are agents already, such as %s; 'worker agents new' adds one\n", termtext.OneLine(d.File, termtext.MaxLine))
 		role = d.Name
 	default:
 		err := create(at.Project, file, text)
@@ -79,7 +79,7 @@ func (p commands) init(role string) error {
 		}
 		fmt.Fprintf(p.Stdout, "wrote %s\n", file)
 	}
-	fmt.Fprintf(p.Stdout, "run it:    worker task %s \"…\"\ncheck all: worker doctor\n", termtext.OneLine(role, 200))
+	fmt.Fprintf(p.Stdout, "run it:    worker task %s \"…\"\ncheck all: worker doctor\n", termtext.OneLine(role, termtext.MaxLabel))
 	return p.printHosts(at)
 }
 

@@ -160,7 +160,7 @@ func (p commands) apply(c *fileChange, err error, opts hostOptions, same string)
 		return err
 	}
 	if c.Nothing() {
-		_, err := fmt.Fprintf(p.Stdout, "%s: the entry %q is %s\n", termtext.OneLine(c.File, 500), opts.name, same)
+		_, err := fmt.Fprintf(p.Stdout, "%s: the entry %q is %s\n", termtext.OneLine(c.File, termtext.MaxLine), opts.name, same)
 		return err
 	}
 	if _, err := fmt.Fprint(p.Stdout, termtext.Printable(c.Diff())); err != nil || opts.print {
@@ -179,6 +179,6 @@ func (p commands) apply(c *fileChange, err error, opts hostOptions, same string)
 	if err := c.Write(); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(p.Stdout, "wrote %s; start the host anew\n", termtext.OneLine(c.File, 500))
+	_, err = fmt.Fprintf(p.Stdout, "wrote %s; start the host anew\n", termtext.OneLine(c.File, termtext.MaxLine))
 	return err
 }

@@ -56,10 +56,10 @@ func (p commands) takeOver(from []string) error {
 			fallthrough
 		case err != nil:
 			left++
-			fmt.Fprintf(p.Stderr, "left out %s of %s: %s\n", termtext.OneLine(d.Name, 200), termtext.OneLine(d.File, 500), termtext.OneLine(err.Error(), 500))
+			fmt.Fprintf(p.Stderr, "left out %s of %s: %s\n", termtext.OneLine(d.Name, termtext.MaxLabel), termtext.OneLine(d.File, termtext.MaxLine), termtext.OneLine(err.Error(), termtext.MaxLine))
 		default:
 			wrote++
-			fmt.Fprintf(p.Stdout, "wrote %s, from %s\n", termtext.OneLine(file, 500), termtext.OneLine(d.File, 500))
+			fmt.Fprintf(p.Stdout, "wrote %s, from %s\n", termtext.OneLine(file, termtext.MaxLine), termtext.OneLine(d.File, termtext.MaxLine))
 		}
 	}
 	if wrote == 0 {

@@ -45,7 +45,7 @@ func (m *Chat) hear(f live.Event) {
 	case event.TurnComplete:
 		m.say(true)
 	case event.Warning:
-		m.print(terminal.Yellow, "  warning: "+termtext.OneLine(ev.Message, 2000))
+		m.print(terminal.Yellow, "  warning: "+termtext.OneLine(ev.Message, termtext.MaxText))
 	case event.ContextCompacted:
 		m.print(terminal.Dim, "  the conversation was long: a summary stands for its older part")
 	case event.Budget:
@@ -66,9 +66,9 @@ func (m *Chat) ended(call string, ev event.ToolCallEnd) {
 	}
 	outcome, paint := "ok", terminal.Dim
 	if ev.IsError {
-		outcome, paint = termtext.OneLine(ev.Result, 400), terminal.Yellow
+		outcome, paint = termtext.OneLine(ev.Result, termtext.MaxReason), terminal.Yellow
 	}
-	m.print(paint, fmt.Sprintf("  %s  %s", termtext.OneLine(call, 200), outcome))
+	m.print(paint, fmt.Sprintf("  %s  %s", termtext.OneLine(call, termtext.MaxLabel), outcome))
 }
 
 // child prints those events of a subagent that deserve a lasting line.

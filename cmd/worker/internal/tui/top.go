@@ -16,6 +16,9 @@ import (
 	"github.com/agentworker/worker/session/live"
 )
 
+// maxPaste bounds what is pasted at once, in characters.
+const maxPaste = 100_000
+
 // Actions are what the user can do with a session. Each returns a line about what it has
 // done.
 type Actions interface {
@@ -107,16 +110,16 @@ func (m *Top) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 		cmd = m.reread(msg)
 	case Trouble:
-		m.trouble = termtext.OneLine(errtext.Of(msg.Err), 500)
+		m.trouble = termtext.OneLine(errtext.Of(msg.Err), termtext.MaxLine)
 	case outcome:
-		m.note = termtext.OneLine(msg.text, 500)
+		m.note = termtext.OneLine(msg.text, termtext.MaxLine)
 	case fetched:
 		if m.mode == reading && m.about == msg.id {
 			m.pager.set(msg.text, m.width, m.body())
 		}
 	case tea.PasteMsg:
 		if m.typing() {
-			m.input, cmd = m.input.Update(tea.PasteMsg{Content: termtext.OneLine(msg.Content, 100_000)})
+			m.input, cmd = m.input.Update(tea.PasteMsg{Content: termtext.OneLine(msg.Content, maxPaste)})
 		}
 	case tea.KeyPressMsg:
 		cmd = m.key(msg)

@@ -61,7 +61,7 @@ func (m *Top) paged() bool {
 
 // heading is the first line.
 func (m *Top) heading() string {
-	left := "worker top  " + termtext.OneLine(m.workspace, 100)
+	left := "worker top  " + termtext.OneLine(m.workspace, termtext.MaxTitle)
 	var right, paint = "", terminal.Color("")
 	switch {
 	case m.trouble != "":

@@ -72,7 +72,7 @@ func Read(answer *approval.Answer, a *approval.Approval, f hosts.Form, content m
 	}
 	decision, _ := content["decision"].(string)
 	if !slices.Contains(textOf(a, f).choices, decision) {
-		return fmt.Errorf("the host has sent the form back with the decision %q, which it does not offer", termtext.OneLine(decision, 60))
+		return fmt.Errorf("the host has sent the form back with the decision %q, which it does not offer", termtext.OneLine(decision, termtext.MaxName))
 	}
 	switch decision {
 	case allowOnce:
@@ -81,7 +81,7 @@ func Read(answer *approval.Answer, a *approval.Approval, f hosts.Form, content m
 		answer.Verdict = approval.ApproveAlways
 	case deny:
 		reason, _ := content["reason"].(string)
-		answer.Feedback = termtext.OneLine(strings.TrimSpace(reason), 2000)
+		answer.Feedback = termtext.OneLine(strings.TrimSpace(reason), termtext.MaxText)
 	}
 	return nil
 }

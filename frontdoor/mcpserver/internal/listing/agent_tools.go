@@ -28,7 +28,7 @@ func (t Tools) Agents() []*mcp.Tool {
 		description := hosts.HeadOf(strings.TrimSpace(agents[i].Description), maxToolDescription, hosts.Size{Max: maxToolDescription})
 		tools = append(tools, &mcp.Tool{
 			Name:        name,
-			Title:       "Give a task to " + termtext.OneLine(agents[i].Name, 100),
+			Title:       "Give a task to " + termtext.OneLine(agents[i].Name, termtext.MaxTitle),
 			Description: description + "\n\nThe same as task with this agent: it sees nothing of this conversation.",
 			InputSchema: schema,
 			Annotations: annotations,

@@ -62,7 +62,7 @@ func promptOf(a taskt.Primary) *mcp.Prompt {
 	return &mcp.Prompt{
 		Name:        a.Name,
 		Title:       a.Name,
-		Description: termtext.OneLine(a.Description, 1000),
+		Description: termtext.OneLine(a.Description, termtext.MaxReport),
 		Arguments:   []*mcp.PromptArgument{{Name: taskArgument, Title: "Task", Description: "what to do; without it, the agent asks"}},
 	}
 }
@@ -72,7 +72,7 @@ func (p *Prompts) get(_ context.Context, req *mcp.GetPromptRequest) (*mcp.GetPro
 	for _, a := range p.tasks.Primaries() {
 		if a.Name == req.Params.Name {
 			return &mcp.GetPromptResult{
-				Description: termtext.OneLine(a.Description, 1000),
+				Description: termtext.OneLine(a.Description, termtext.MaxReport),
 				Messages:    []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: instruct(a, req.Params.Arguments[taskArgument])}}},
 			}, nil
 		}

@@ -114,7 +114,7 @@ func (c Resources) list(next mcp.MethodHandler) mcp.MethodHandler {
 func sessionResource(r *record.Record) *mcp.Resource {
 	title := "this connection"
 	if r.Agent != "" {
-		title = termtext.OneLine(r.Agent+": "+r.Description, 100)
+		title = termtext.OneLine(r.Agent+": "+r.Description, termtext.MaxTitle)
 	}
 	return &mcp.Resource{
 		URI: sessionScheme + r.ID, Name: r.ID, Title: title, Description: string(r.Status), MIMEType: "text/markdown",
