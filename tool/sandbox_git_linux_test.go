@@ -36,6 +36,7 @@ func TestHiddenTracked(t *testing.T) {
 		{"git status --short", "(exit status 0)"},
 		{"echo more >> open.txt; git status --short", " M open.txt\n(exit status 0)"},
 		{"git diff --stat", "open.txt | 1 +\n 1 file changed, 1 insertion(+)\n(exit status 0)"},
+		{"git --no-pager diff --stat | cat; git stash list; (git -C . diff | tail -1)", "open.txt | 1 +\n 1 file changed, 1 insertion(+)\n+more\n(exit status 0)"},
 		{"git stash -q && git status --short && git stash pop -q && git status --short", " M open.txt\n(exit status 0)"},
 		{"git add -A && git status --short", "M  open.txt\n(exit status 0)"},
 		{"git commit -qam second && git log --format=%s && git show --stat --format=", "second\nfirst\n open.txt | 1 +\n 1 file changed, 1 insertion(+)\n(exit status 0)"},
@@ -49,7 +50,7 @@ func TestHiddenTracked(t *testing.T) {
 	}
 	for _, command := range []string{
 		"cat .env", "cat secrets/b secrets/deep/a", "./run-secret", "cp .env x; cat x", "git -c core.checkStat=default -c core.trustctime=true diff",
-		"git -c core.checkStat=default status; git diff", "touch .env; git diff", "rm -f .env; git diff", "mv secrets s; git diff", "git update-index --really-refresh; git diff",
+		"git -c core.checkStat=default status; git diff", "touch .env; git diff", "rm -f .env; git diff", "mv secrets s; git diff", "mv secrets s; git --no-pager diff | cat; git stash list", "git diff > d; git -C secrets diff >> d; cat d", "git update-index --really-refresh; git diff",
 		"dd if=.env bs=1", "cat untracked.env", "grep -r hidden . --exclude-dir=.git", "od -c empty.env .env",
 	} {
 		if r := p.exec(rules, command, nil); strings.Contains(r.Text, "hidden\n") || strings.Contains(r.Text, "KEY") || strings.Contains(r.Text, "hidden too") || strings.Contains(r.Text, "h   i   d") {

@@ -17,16 +17,20 @@ import (
 func (a *analysis) git(st *state, p *program.Program, v argv) {
 	st = st.clone()
 	rest := v[1:]
+	ordinary := true // the options before the subcommand change neither the repository nor its work tree
 	for len(rest) > 1 && strings.HasPrefix(rest[0].s, "-") {
 		s, next := rest[0].s, rest[1]
 		rest = rest[1:]
 		switch {
 		case s == "-C":
 			st.cd(next)
-		case s == "-c" && next.known && p.TameSetting(next.s), s == "--namespace", s == "--super-prefix":
+		case s == "-c" && next.known && p.TameSetting(next.s):
+		case s == "--namespace", s == "--super-prefix":
+			ordinary = false
 		case strings.HasPrefix(s, "-c"):
 			a.unknown(v.line(), "the setting may run a program")
 		default:
+			ordinary = ordinary && slices.Contains(quietOptions, s)
 			continue
 		}
 		rest = rest[1:]
@@ -49,20 +53,19 @@ func (a *analysis) git(st *state, p *program.Program, v argv) {
 			a.unknown(v.line(), "the setting may run a program")
 		}
 	}
-	a.gitUse.changes = a.gitUse.changes || !slices.Contains(keepIndex, sub)
+	a.gitUse.changes = a.gitUse.changes || !p.KeepsIndex(sub, args.certain())
 	if p.PrintsNone(sub, args.certain()) {
 		return
 	}
-	changed := sub == "diff" && len(v) == len(args)+2 && workTree(args)
+	changed := sub == "diff" && ordinary && workTree(args)
 	a.stored(st, sub, args, changed)
 	if changed {
 		a.gitUse.diffs = append(a.gitUse.diffs, func() { a.stored(st, sub, args, false) })
 	}
 }
 
-// keepIndex are the subcommands that bring no other file into the index than those of the work
-// tree.
-var keepIndex = []string{"add", "blame", "branch", "commit", "describe", "diff", "log", "ls-files", "rev-parse", "show", "stage", "status"}
+// quietOptions are options of git itself by which it neither starts a pager nor takes locks.
+var quietOptions = []string{"--no-pager", "-P", "--no-optional-locks"}
 
 // gitUse is what a command line does with git.
 type gitUse struct {

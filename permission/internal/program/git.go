@@ -14,6 +14,12 @@ func (p *Program) TameSetting(setting string) bool {
 	})
 }
 
+// KeepsIndex reports whether a subcommand of git brings no other file into the index than
+// those of the work tree. A word that is not certain is "".
+func (p *Program) KeepsIndex(sub string, words []string) bool {
+	return slices.Contains(p.cols[Keeps], sub) || len(words) > 0 && slices.Contains(p.cols[Keeps], sub+":"+words[0])
+}
+
 // Options by which git prints what files hold: of all subcommands, and of those
 // where letters mean it, too.
 var (

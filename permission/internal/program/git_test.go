@@ -23,3 +23,23 @@ func TestPrintsNone(t *testing.T) {
 		}
 	}
 }
+
+// Only what can't bring another file into the index keeps it.
+func TestKeepsIndex(t *testing.T) {
+	git := Lookup("git")
+	for line, want := range map[string]bool{
+		"status -s": true, "add -A": true, "commit -qm x": true, "log -1": true, "rm -q x": true, "fetch": true,
+		"stash list": true, "stash show -p": true, "stash": false, "stash pop": false, "stash -q list": false,
+		"worktree list": true, "worktree add x": false, "submodule status": true, "submodule": false, "submodule update": false,
+		"reset -q": false, "restore --staged x": false, "checkout x": false, "read-tree x": false, "update-index --add x": false, "mv a b": false,
+		"apply --index x": false, "pull": false, "push . a:b": false, "merge x": false, "nope": false,
+	} {
+		words := strings.Fields(line)
+		if got := git.KeepsIndex(words[0], words[1:]); got != want {
+			t.Errorf("git %s: got %t, want %t", line, got, want)
+		}
+	}
+	if git.KeepsIndex("stash", []string{"", "list"}) {
+		t.Error("git stash with an uncertain word keeps the index")
+	}
+}

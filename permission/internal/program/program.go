@@ -33,6 +33,7 @@ const (
 	Exact    = "exact"       // subcommands, or "sub:option", of which "always" offers only the line; none: all
 	Flags    = "flags"       // "--long:l" of flags that rules tend to name by the letter
 	Free     = "prints-none" // subcommands of git that print nothing that files hold
+	Keeps    = "keeps-index" // subcommands of git, or "sub:word", that bring no other file into the index than those of the work tree
 	Settings = "settings"    // settings of git that run nothing; "x." begins some
 	Posix    = "posix"       // a shell that is plainer than bash
 	Other    = "other"       // a shell with a syntax of its own

@@ -12,7 +12,7 @@ import (
 )
 
 // Columns of programs.txt that the program reads.
-const known = ` takes skip code asks module files first words exact flags prints-none settings posix other plain assigns subflags does has `
+const known = ` takes skip code asks module files first words exact flags prints-none keeps-index settings posix other plain assigns subflags does has `
 
 func TestTable(t *testing.T) {
 	seen := map[string]bool{}
