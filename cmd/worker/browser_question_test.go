@@ -3,6 +3,9 @@
 package main
 
 import (
+	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -65,4 +68,39 @@ func TestPageQuestions(t *testing.T) {
 	b.click(".card .feedback button", "Send")
 	over()
 	b.until("document.querySelectorAll('.row .dot.completed').length === 8")
+}
+
+// TestPageQuestionLink: the link in a message leads one person to the card of its question, after
+// a button. They can answer it, and the link is of no more use.
+func TestPageQuestionLink(t *testing.T) {
+	told := filepath.Join(t.TempDir(), "told")
+	w := startPageWorker(t, questionScript, nil, "--notify", `[{"on":["question"],"command":"cat >`+told+`.new; mv `+told+`.new `+told+`","person":"anna"}]`)
+	if out, err := w.command("tokens", "add", "anna", "--scope", "read,approve").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	w.task("general", "ask one")
+	var message struct {
+		Data struct{ Link, ApprovalID string }
+	}
+	for message.Data.Link == "" && t.Context().Err() == nil {
+		if text, err := os.ReadFile(told); err == nil {
+			if err := json.Unmarshal(text, &message); err != nil || message.Data.Link == "" {
+				t.Fatalf("%v: %s", err, text)
+			}
+		}
+	}
+	b := openBrowser(t)
+	b.open(message.Data.Link)
+	b.see("p", "an answer from anna")
+	b.shoot("question-link", 390, 600, "light")
+	b.click("button", "Open the question")
+	b.see("#connection", "live")
+	b.until("document.activeElement.id === '" + message.Data.ApprovalID + "'")
+	b.until("document.querySelector('.card .good:enabled')")
+	b.click(".card .options label", "postgres")
+	b.shoot("question-opened", 390, 800, "light")
+	b.click(".card .good", "Answer")
+	b.until("document.querySelectorAll('.card').length === 0")
+	b.open(message.Data.Link)
+	b.see("p", "was used already")
 }

@@ -84,7 +84,7 @@ func (e *env) pressed(path string, asked approval.Approval) {
 	e.client.Jar = jar
 	for range 2 { // as a chat server looks at a link, too
 		resp, body := e.do(e.bare("GET", path))
-		if resp.StatusCode != http.StatusOK || len(resp.Cookies()) != 0 || !strings.Contains(string(body), "an answer of anna") {
+		if resp.StatusCode != http.StatusOK || len(resp.Cookies()) != 0 || !strings.Contains(string(body), "an answer from anna") {
 			t.Errorf("before the button: %d, %v: %s", resp.StatusCode, resp.Cookies(), body)
 		}
 	}

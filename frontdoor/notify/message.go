@@ -84,7 +84,9 @@ func questionMessage[E event.Event](id func(E) string) func(*Notifier, context.C
 		if a == nil || err != nil {
 			return nil, err
 		}
-		lines := question.New(a, question.Notice).Lines()
+		view := question.New(a, question.Notice)
+		view.Always = nil // the person of a link answers this one call
+		lines := view.Lines()
 		return &Message{
 			Kind: asked, Agents: agents(a.Path), Title: lines[0], Text: strings.Join(lines[1:], "\n"),
 			ApprovalID: a.ID, ExpiresAt: a.ExpiresAt,

@@ -180,7 +180,7 @@ func TestEnds(t *testing.T) {
 // TestQuestion: the message of an open question has the call and a link for a person.
 func TestQuestion(t *testing.T) {
 	web := newServer(t)
-	e := newEnv(t, doortest.Calling("touch", `{"note":"‮evil ghp_abcdefghijklmnopqrstuvwxyz0123456789"}`))
+	e := newEnv(t, doortest.Calling("touch", `{"note":"\u202eevil ghp_abcdefghijklmnopqrstuvwxyz0123456789"}`))
 	n := e.start(`[{"on":["question"],"http":"` + web.URL + `","secret":"${SECRET}","person":"anna","page":"https://worker.example:7434/a/"},
 		{"on":["question","failed"],"http":"` + web.URL + `","secret":"${SECRET}","person":"nobody"}]`)
 	told := make(chan []notify.Message)
