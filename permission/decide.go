@@ -42,6 +42,9 @@ type Layers struct {
 	// empty means the agent layer is left out.
 	Agents []*Ruleset
 
+	// Callers is how many of Agents, from the first, are those of sessions above.
+	Callers int
+
 	// Repository are the rules in the repository itself. Trusted says that a person
 	// has accepted them: then they count like Static ones, before these. Else they
 	// only narrow: what they allow does not count.
@@ -97,6 +100,7 @@ type Decision struct {
 	Layer  Layer
 	Rule   *Rule // the rule that decided; nil if no rule matched
 	Value  Value // the value that decided
+	Caller bool  // the rule is one of [Layers.Callers]
 }
 
 // Decide decides about the values of one call.
@@ -197,9 +201,9 @@ func (l *Layers) decideCertain(v *Value) Decision {
 	if policy.Action == Deny {
 		return policy
 	}
-	for _, a := range l.Agents {
+	for i, a := range l.Agents {
 		if c := a.last(v); c != nil && c.Action == Deny {
-			return Decision{Action: Deny, Layer: LayerAgent, Rule: &c.Rule}
+			return Decision{Action: Deny, Layer: LayerAgent, Rule: &c.Rule, Caller: i < l.Callers}
 		}
 	}
 	d := l.combined(v)
@@ -330,8 +334,11 @@ func (l *Layers) suspect(v *Value) Decision {
 // value, and the rule that decided with the place it is written at.
 func (d Decision) Reason() string {
 	what := fmt.Sprintf("%s %q", d.Value.Tool, d.Value.Text)
-	if d.Value.Tool == "" {
+	switch d.Value.Tool {
+	case "":
 		what = "the call"
+	case d.Value.Text: // all its calls
+		what = d.Value.Tool
 	}
 	verdict := map[Action]string{Allow: "allowed", Ask: "asked about", Deny: "denied"}[d.Action]
 	switch {
@@ -362,6 +369,8 @@ func (d Decision) Reason() string {
 	}
 	reason += "."
 	switch {
+	case d.Action == Deny && d.Caller:
+		reason += " It is a rule of the agent's caller, which holds for those that it calls: nobody can approve the call."
 	case d.Action == Deny && d.Layer == LayerAgent:
 		reason += " It is a rule of the agent: nobody can approve the call."
 	case d.Action == Deny && d.Layer == LayerDefault:

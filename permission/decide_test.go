@@ -113,6 +113,30 @@ func TestReason(t *testing.T) {
 	}
 }
 
+// TestReasonOfCaller: a rule of the agent's callers is told from one of its own.
+func TestReasonOfCaller(t *testing.T) {
+	for _, c := range []struct {
+		above, own string
+		callers    int
+		want       string
+	}{
+		{`{"write_file":"deny"}`, `{"*":"allow"}`, 1, "It is a rule of the agent's caller, which holds for those that it calls: nobody can approve the call."},
+		{`{"*":"allow"}`, `{"write_file":"deny"}`, 1, "It is a rule of the agent: nobody can approve the call."},
+		{`{"write_file":"deny"}`, `{"write_file":"deny"}`, 0, "It is a rule of the agent: nobody can approve the call."},
+	} {
+		l := Layers{Agents: []*Ruleset{rules(t, c.above), rules(t, c.own)}, Callers: c.callers}
+		for _, text := range []string{"x", "write_file"} {
+			got := l.Decide([]Value{{Tool: "write_file", Text: text}}).Reason()
+			if !strings.HasSuffix(got, c.want) {
+				t.Errorf("%s below %s: got %q, want %q at its end", c.own, c.above, got, c.want)
+			}
+			if twice := strings.Contains(got, `write_file "write_file"`); twice {
+				t.Errorf("got %q: all calls are meant, not one of that name", got)
+			}
+		}
+	}
+}
+
 func TestDeniesAll(t *testing.T) {
 	for text, want := range map[string]bool{
 		`{}`:                                false,

@@ -130,7 +130,7 @@ func (p *Policy) Layers(r *Rules, who permission.Who, sessionID string, t tool.T
 	}
 	p.logFault(err)
 	r.mu.Lock()
-	l := &Layers{Layers: permission.Layers{Policies: above.Rules(who), Settings: others, Agents: r.agents, Static: static.For(who), Runtime: r.runtime.For(who), Repository: repository.For(who), Trusted: trusted, Defaults: permission.Defaults()}, lasting: above.Lasting(), second: above.SecondPerson(who), Policy: above.Hash()}
+	l := &Layers{Layers: permission.Layers{Policies: above.Rules(who), Settings: others, Agents: r.agents, Callers: len(r.agents) - r.own, Static: static.For(who), Runtime: r.runtime.For(who), Repository: repository.For(who), Trusted: trusted, Defaults: permission.Defaults()}, lasting: above.Lasting(), second: above.SecondPerson(who), Policy: above.Hash()}
 	r.mu.Unlock()
 	if sandboxed, ok := t.(tool.Sandboxed); ok {
 		l.sandboxed = true

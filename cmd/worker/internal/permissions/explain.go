@@ -180,7 +180,7 @@ func (p commands) explainLayers(ws *workspace.Workspace, opts explainOptions, sn
 	}
 	all := now.Layers(who)
 	layers := &all
-	layers.Agents = chain
+	layers.Agents, layers.Callers = chain, max(0, len(chain)-1)
 	for _, rules := range layers.Policies {
 		for rule := range rules.Rules() {
 			doc.Layers = append(doc.Layers, layerOf(permission.LayerPolicy, "", rule.Source.File+rule.Block.String(), rules))
