@@ -14,6 +14,7 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/app"
 	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/internal/workspace"
 )
 
 type lintOptions struct {
@@ -69,7 +70,7 @@ func (p commands) lintAgents(ctx context.Context, paths []string, opts lintOptio
 	if !ok {
 		return cli.Usage(fmt.Errorf("--format %q: use human, json, sarif or github", opts.format))
 	}
-	report, err := p.lint(ctx, paths)
+	report, err := p.lint(ctx, paths, opts.format == "human")
 	if err != nil {
 		return err
 	}
@@ -95,8 +96,9 @@ func (p commands) lintAgents(ctx context.Context, paths []string, opts lintOptio
 	return nil
 }
 
-// lint checks the files at paths; without any it checks the served files.
-func (p commands) lint(ctx context.Context, paths []string) (*lintReport, error) {
+// lint checks the files at paths; without any it checks the served files. With keys it also tells
+// whose model lacks its key here.
+func (p commands) lint(ctx context.Context, paths []string, keys bool) (*lintReport, error) {
 	ws, err := p.Workspace()
 	if err != nil {
 		return nil, err
@@ -131,6 +133,13 @@ func (p commands) lint(ctx context.Context, paths []string) (*lintReport, error)
 		here = real
 	}
 	found := snapshot.Diagnostics()
+	if keys {
+		lacking, err := p.lackingKeys(ws, found)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, lacking...)
+	}
 	servers := app.NewServers(p.Program, ws)
 	for _, d := range snapshot.Agents() {
 		for _, lacking := range p.lackingServers(servers, d) {
@@ -143,6 +152,26 @@ func (p commands) lint(ctx context.Context, paths []string) (*lintReport, error)
 		report.Diagnostics = append(report.Diagnostics, d)
 	}
 	return report, nil
+}
+
+// lackingKeys returns what other commands warn of beyond found: models that are known, and have no
+// key here. It is information, since pipelines check agents without keys.
+func (p commands) lackingKeys(ws *workspace.Workspace, found []agentdefs.Diagnostic) (lacking []agentdefs.Diagnostic, err error) {
+	opts, err := p.AgentOptions(ws)
+	if err != nil {
+		return nil, err
+	}
+	snapshot, err := agentdefs.Load(ws.Root, opts)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range snapshot.Diagnostics() {
+		if !slices.Contains(found, d) {
+			d.Severity = agentdefs.Information
+			lacking = append(lacking, d)
+		}
+	}
+	return lacking, nil
 }
 
 // fromHere returns the path of a file relative to the folder here if it is below that, else
