@@ -20,6 +20,12 @@ import (
 // returns what it wrote.
 func (p *place) meanwhile(command, change string) string {
 	p.t.Helper()
+	return p.between("", change, command)
+}
+
+// between changes the workspace between two parts of a command, and returns what they wrote.
+func (p *place) between(first, change, then string) string {
+	p.t.Helper()
 	in, goOn, err := os.Pipe()
 	if err != nil {
 		p.t.Fatal(err)
@@ -30,7 +36,7 @@ func (p *place) meanwhile(command, change string) string {
 	}
 	defer out.Close()
 	proc, err := p.session.Start(p.t.Context(), &sandbox.Command{
-		Profile: sandbox.NewProfile(p.input), Args: []string{"bash", "-c", "read; " + command},
+		Profile: sandbox.NewProfile(p.input), Args: []string{"bash", "-c", first + "\necho; read; " + then},
 		Env:   append(sandbox.Environ(os.Environ(), sandbox.EnvRules{}, p.root), "HOME="+p.home),
 		Stdin: in, Stdout: w, Stderr: w,
 	})
@@ -38,6 +44,10 @@ func (p *place) meanwhile(command, change string) string {
 	w.Close()
 	if err != nil {
 		p.t.Fatal(err)
+	}
+	var ready [1]byte
+	if _, err := out.Read(ready[:]); err != nil || ready[0] != '\n' {
+		p.t.Fatalf("%q, %v", ready, err)
 	}
 	p.script(change)
 	goOn.Close()
@@ -186,6 +196,23 @@ func TestReplacedIsNotChanged(t *testing.T) {
 	}
 	if strings.Count(out, "works") < 120 {
 		t.Errorf("%s", out)
+	}
+}
+
+// TestReplacedOwn: a command removes what it has made itself, but not what rules protect that came to the same place.
+func TestReplacedOwn(t *testing.T) {
+	p := newPlace(t, secretRules, `mkdir old; echo x > old/f`, sandbox.Options{})
+	out := p.between(`mkdir d e; echo x > .agents; echo x > d/f; echo x > g; ln -s g l; mv g h; ln h i`,
+		`ln -sfn d .agents; for f in d/f old/f h; do echo new > t; mv t $f; done; echo new > d/b.env; echo new > old/b.env; rmdir e; ln -s d e`,
+		`rm .agents && echo removed; rm d/b.env && echo removed; rm old/b.env && echo removed
+		rm d/f l h i e old/f && echo end`)
+	if strings.Contains(out, "removed") || !strings.HasSuffix(out, "end\n") {
+		t.Errorf("%s", out)
+	}
+	for _, path := range []string{".agents", "d/b.env", "old/b.env"} {
+		if _, err := os.Lstat(filepath.Join(p.root, path)); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package helper
 
 import (
+	"path"
 	"strconv"
 
 	"github.com/agentworker/worker/sandbox/internal/wire"
@@ -97,7 +98,10 @@ func (c *caller) judge(where func() (wire.Ask, error), do func() error) error {
 		}
 		now, err := where()
 		if err == nil && now == ask {
-			err = do()
+			c.s.settled(path.Dir(ask.New)) // as long as it can be seen: this call changes the folder
+			if err = do(); err == nil {
+				c.s.made(ask)
+			}
 			done()
 			return err
 		}

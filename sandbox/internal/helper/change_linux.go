@@ -12,24 +12,28 @@ import (
 type subject struct {
 	dir, path int // the folder that the path begins at, or the descriptor of the file; the path
 	flags     int
-	unfollowed
+	link      bool // a symlink is changed itself
 }
 
 // none is an argument that a call does not have.
 const none = -1
 
-// unfollowed: a symlink is changed itself.
-type unfollowed bool
-
 // changing are the calls that change a file, but not the content of one that is open for writing. Older ones
 // are decoded into these.
 var changing = map[uint32]subject{
-	unix.SYS_TRUNCATE: {none, 0, none, false},
-	unix.SYS_FCHMODAT: {0, 1, none, false}, unix.SYS_FCHMODAT2: {0, 1, 3, false}, unix.SYS_FCHMOD: {0, none, none, false},
-	unix.SYS_FCHOWNAT: {0, 1, 4, false}, unix.SYS_FCHOWN: {0, none, none, false},
-	unix.SYS_UTIMENSAT: {0, 1, 3, false},
-	unix.SYS_SETXATTR:  {none, 0, none, false}, unix.SYS_LSETXATTR: {none, 0, none, true}, unix.SYS_FSETXATTR: {0, none, none, false},
-	unix.SYS_REMOVEXATTR: {none, 0, none, false}, unix.SYS_LREMOVEXATTR: {none, 0, none, true}, unix.SYS_FREMOVEXATTR: {0, none, none, false},
+	unix.SYS_TRUNCATE:     {dir: none, path: 0, flags: none},
+	unix.SYS_FCHMODAT:     {dir: 0, path: 1, flags: none},
+	unix.SYS_FCHMODAT2:    {dir: 0, path: 1, flags: 3},
+	unix.SYS_FCHMOD:       {dir: 0, path: none, flags: none},
+	unix.SYS_FCHOWNAT:     {dir: 0, path: 1, flags: 4},
+	unix.SYS_FCHOWN:       {dir: 0, path: none, flags: none},
+	unix.SYS_UTIMENSAT:    {dir: 0, path: 1, flags: 3},
+	unix.SYS_SETXATTR:     {dir: none, path: 0, flags: none},
+	unix.SYS_LSETXATTR:    {dir: none, path: 0, flags: none, link: true},
+	unix.SYS_FSETXATTR:    {dir: 0, path: none, flags: none},
+	unix.SYS_REMOVEXATTR:  {dir: none, path: 0, flags: none},
+	unix.SYS_LREMOVEXATTR: {dir: none, path: 0, flags: none, link: true},
+	unix.SYS_FREMOVEXATTR: {dir: 0, path: none, flags: none},
 }
 
 // change changes a file in the place of the caller: the very file that was judged.
@@ -82,7 +86,7 @@ func subjectOf(c *caller, by subject) (int, error) {
 	case err != nil:
 		return -1, err
 	}
-	return c.source(dir, name, flags&unix.AT_SYMLINK_NOFOLLOW == 0 && !bool(by.unfollowed))
+	return c.source(dir, name, flags&unix.AT_SYMLINK_NOFOLLOW == 0 && !by.link)
 }
 
 // apply makes the call on the file at path, of which nothing is a link that the caller could change.
@@ -191,10 +195,48 @@ func (c *caller) remove(dirfd int32, addr uint64, flags int) error {
 		return err
 	case c.s.area(real) == elsewhere:
 		return unix.EROFS
-	case !c.s.watched(real) || !c.s.came(real, &st) || c.s.fine[wire.Ask{Op: "change", New: real}] && st.Mode&unix.S_IFMT == unix.S_IFREG:
-		return do()
+	case !c.s.watched(real) || c.s.mayChange(real, st.Mode) || !c.s.came(real, &st):
+		if err = do(); err == nil {
+			c.s.forget(real)
+		}
+		return err
 	}
 	return c.judge(p.ask("change"), do)
+}
+
+// changeOf is the question whether what is at path may be changed: a symlink, or anything else.
+func changeOf(path string, link bool) wire.Ask {
+	return wire.Ask{Op: map[bool]string{true: "symlink", false: "change"}[link], New: path}
+}
+
+// mayChange reports whether it is known that the rules let a file of that mode be changed at path.
+func (s *supervisor) mayChange(path string, mode uint32) bool {
+	return s.fine[changeOf(path, mode&unix.S_IFMT == unix.S_IFLNK)]
+}
+
+// made notes a name that the worker has let the command make: what may be made at a path may be changed and removed
+// there. Rules judge a symlink there more strictly.
+func (s *supervisor) made(ask wire.Ask) {
+	switch ask.Op {
+	case "make", "symlink", "link":
+	case "rename", "exchange":
+		s.forget(ask.Old)
+	default:
+		return
+	}
+	if len(s.fine) >= maxFine || s.area(ask.New) != judged {
+		return
+	}
+	s.fine[changeOf(ask.New, false)] = true
+	if ask.Op == "symlink" {
+		s.fine[changeOf(ask.New, true)] = true
+	}
+}
+
+// forget makes room: nothing is at path any more.
+func (s *supervisor) forget(path string) {
+	delete(s.fine, changeOf(path, false))
+	delete(s.fine, changeOf(path, true))
 }
 
 // maxFine bounds the answers that are remembered.
@@ -202,7 +244,7 @@ const maxFine = 50_000
 
 // judgeFile asks about an existing file. What may be done to a regular file depends on nothing but its path.
 func (c *caller) judgeFile(ask wire.Ask, mode uint32) error {
-	if c.s.fine[ask] {
+	if c.s.fine[ask] && mode&unix.S_IFMT != unix.S_IFLNK {
 		return nil
 	}
 	done, err := c.s.ask(ask)
@@ -225,19 +267,25 @@ func (s *supervisor) came(real string, st *unix.Stat_t) bool {
 	if st.Ctim.Nano() >= s.job.Planned {
 		return true
 	}
+	return !s.settled(path.Dir(real))
+}
+
+// settled reports whether a folder was at its path when the plan was made, and nothing came into it until it was first
+// looked at.
+func (s *supervisor) settled(dir string) bool {
 	var seen []string
 	var ids []folderID
-	for dir := path.Dir(real); s.watched(dir); dir = path.Dir(dir) {
+	for ; s.watched(dir); dir = path.Dir(dir) {
 		var st unix.Stat_t
 		if unix.Lstat(dir, &st) != nil {
-			return true
+			return false
 		}
 		id := folderID{st.Dev, st.Ino}
 		if known, ok := s.known[dir]; ok && known == id {
 			break
 		}
 		if st.Ctim.Nano() >= s.job.Planned {
-			return true
+			return false
 		}
 		seen, ids = append(seen, dir), append(ids, id)
 	}
@@ -246,5 +294,5 @@ func (s *supervisor) came(real string, st *unix.Stat_t) bool {
 			s.known[dir] = ids[i]
 		}
 	}
-	return false
+	return true
 }

@@ -47,7 +47,7 @@ func lookKernel(c *caller, name string, flags int) error {
 	return giveKernel(c, fd, flags)
 }
 
-// openKernel takes hold of a file below /proc. None of the links on the way leads to another file system.
+// openKernel takes hold of a file below /proc. It follows no magic link but those to namespaces.
 func openKernel(c *caller, name string, flags int) (int, error) {
 	how := &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC | uint64(flags&(unix.O_NOFOLLOW|unix.O_DIRECTORY)), Resolve: unix.RESOLVE_NO_MAGICLINKS}
 	if dir, _ := path.Split(name); strings.HasSuffix(dir, "/ns/") { // what they lead to can't be read
