@@ -109,7 +109,7 @@ type Plan struct {
 	ReadOnly []string `json:"readOnly"`
 
 	// NotLooked are folders outside of the workspace that hold too much to look for what rules deny
-	// there: such files are as reachable as the folder is.
+	// there: such files are as reachable as the folder is. NotHeld tells of those that commands may write.
 	NotLooked []string `json:"notLooked,omitempty"`
 
 	// NotHeld says in sentences what the rules deny and the backend cannot

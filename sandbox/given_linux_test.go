@@ -65,7 +65,7 @@ func TestGivenFolder(t *testing.T) {
 	}
 }
 
-// TestGivenFolderLooked: a folder with too many names is said not to be looked at; one that no rule is about needs
+// TestGivenFolderLooked: a folder with too many names is said not to be looked at, and what rules deny to write there is not held; one that no rule is about needs
 // no look, and nothing in it is held.
 func TestGivenFolderLooked(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -89,6 +89,14 @@ func TestGivenFolderLooked(t *testing.T) {
 		if err != nil || slices.Contains(plan.NotLooked, dir) == c.looked {
 			t.Errorf("%s: not looked at: %v, %v", name, plan.NotLooked, err)
 		}
+		for access, want := range map[sandbox.Access]bool{sandbox.Write: c.looked, sandbox.Read: true, sandbox.Copy: true} {
+			p.input.Folders[0].Access = access
+			held, why, err := p.session.Holds(sandbox.NewProfile(p.input))
+			if said := strings.Contains(strings.Join(why, ";"), dir); held != want || said == want || err != nil {
+				t.Errorf("%s, to %v: held %v, %q, %v", name, access, held, why, err)
+			}
+		}
+		p.input.Folders[0].Access = sandbox.Write
 		out := p.limited(`echo x > ` + dir + `/new.env; cat ` + dir + `/a && echo end`)
 		restore()
 		if _, err := os.Lstat(dir + "/new.env"); (err == nil) != c.made || !strings.Contains(out, "end") {

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -54,7 +55,10 @@ func (p *Profile) roots() []string {
 			roots = append(roots, f.Path)
 		}
 	}
-	return append(roots, deniedGiven(p)...)
+	for _, f := range deniedGiven(p, readTool, writeTool, editTool) {
+		roots = append(roots, f.Path)
+	}
+	return roots
 }
 
 // layout works out what a command sees. dir is the session's own folder. copied
@@ -68,6 +72,11 @@ func (p *Profile) layout(s *scanner, dir string, copied map[string]string) (*lay
 	}
 	l := &layout{}
 	l.plan.NotLooked = large
+	for _, f := range partlyWritable(p) {
+		if slices.Contains(large, f.Path) {
+			l.plan.NotHeld = append(l.plan.NotHeld, fmt.Sprintf("%s holds more than %d names: what rules deny to write there can be written", f.Path, maxGiven))
+		}
+	}
 	l.system()
 	add := func(m ...wire.Mount) { l.mounts = append(l.mounts, m...) }
 	add(wire.Mount{Op: wire.OpProc, Target: "/proc"}, wire.Mount{Op: wire.OpDev, Target: "/dev"},

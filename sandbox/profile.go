@@ -299,9 +299,9 @@ func givenFolder(p *Profile, abs string) (in Folder, ok bool) {
 	return in, ok
 }
 
-// deniedGiven returns the given folders in which rules may deny something, by an absolute path or in any place.
-func deniedGiven(p *Profile) (out []string) {
-	tools := []string{readTool, writeTool, editTool}
+// deniedGiven returns the given folders in which rules may deny something to one of the tools, by an absolute path or in
+// any place.
+func deniedGiven(p *Profile, tools ...string) (out []Folder) {
 	anywhere := slices.ContainsFunc(p.Rules, func(layer Rules) bool {
 		return layer.Layer != permission.LayerDefault && slices.ContainsFunc(layer.Rules, func(r permission.Rule) bool {
 			return r.Action == permission.Deny && strings.ContainsAny(r.Pattern[:min(1, len(r.Pattern))], "*?[{(!@+") && slices.ContainsFunc(tools, func(tool string) bool { return about(r, tool) })
@@ -309,10 +309,15 @@ func deniedGiven(p *Profile) (out []string) {
 	})
 	for _, f := range p.given {
 		if anywhere || slices.ContainsFunc(p.deniedPlaces(tools...), func(place string) bool { return contains(place, f.Path) || contains(f.Path, place) }) {
-			out = append(out, f.Path)
+			out = append(out, f)
 		}
 	}
 	return out
+}
+
+// partlyWritable returns the given folders that commands may write, and in which rules may deny that for some files.
+func partlyWritable(p *Profile) []Folder {
+	return slices.DeleteFunc(deniedGiven(p, writeTool, editTool), func(f Folder) bool { return f.Access != Write })
 }
 
 // deniedPlaces returns the files and folders below which rules deny something to one of the tools

@@ -88,7 +88,7 @@ func (s *Session) Plan(p *Profile) (*Plan, error) {
 // Holds reports whether all that p denies is impossible, and if not, why. It
 // looks at the workspace only where the answer depends on that.
 func (s *Session) Holds(p *Profile) (held bool, why []string, err error) {
-	if s.support.Supervisor && s.backend == Namespaces {
+	if s.support.Supervisor && s.backend == Namespaces && len(partlyWritable(p)) == 0 {
 		return true, nil, nil
 	}
 	plan, err := s.Plan(p)
