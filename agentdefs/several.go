@@ -120,14 +120,10 @@ func (r *record) refersToSame(by *reader) bool {
 	})
 }
 
-// promptSuffixes are the files that an agent's file may name: texts. What a repository names is
-// shown to a model, whatever rules say about reading.
-var promptSuffixes = []string{".md", ".markdown", ".mdx", ".mdc", ".txt", ".prompt", ".toml"}
-
 // opener returns a function that reads the files named by s, and notes them in out. A file of the
 // workspace can name only files of the workspace.
 func (r *reader) opener(of *scan.Scan, s *scan.File, outside bool, out *record) definition.OpenFunc {
-	return func(name string) (data []byte, shown string, err error) {
+	return func(name string, suffixes []string) (data []byte, shown string, err error) {
 		local := filepath.FromSlash(strings.TrimPrefix(name, "./"))
 		at := filepath.Join(filepath.Dir(s.Real), local)
 		if filepath.IsAbs(local) {
@@ -147,8 +143,8 @@ func (r *reader) opener(of *scan.Scan, s *scan.File, outside bool, out *record) 
 		if _, ok := of.Below(real, s); !ok && !outside {
 			return nil, shown, errors.New("it is outside of the workspace")
 		}
-		if !slices.Contains(promptSuffixes, strings.ToLower(path.Ext(shown))) || !slices.Contains(promptSuffixes, strings.ToLower(filepath.Ext(real))) {
-			return nil, shown, fmt.Errorf("its name ends in none of %s", strings.Join(promptSuffixes, ", "))
+		if !slices.Contains(suffixes, strings.ToLower(path.Ext(shown))) || !slices.Contains(suffixes, strings.ToLower(filepath.Ext(real))) {
+			return nil, shown, fmt.Errorf("its name ends in none of %s", strings.Join(suffixes, ", "))
 		}
 		got, err := r.disk.ReadFile(real)
 		if ref.info = got.Info; err != nil {

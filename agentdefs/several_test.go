@@ -99,6 +99,9 @@ func TestListsFailClosed(t *testing.T) {
 		"no prompt":                      {map[string]string{"opencode.json": `{"agent": {"a": {"description": "x", "prompt": "{file:./none.txt}"}}}`}, "opencode", []string{"a"}, "there is no such file"},
 		"outside":                        {map[string]string{"opencode.json": `{"agent": {"a": {"description": "x", "prompt": "{file:/etc/hosts.txt}"}}}`}, "opencode", []string{"a"}, "cannot be read"},
 		"a secret":                       {map[string]string{".kiro/agents/a.json": `{"description": "x", "prompt": "file://../../.env"}`, ".env": "KEY=1"}, "kiro", []string{"a"}, "ends in none of"},
+		"a secret of TOML":               {map[string]string{".kiro/agents/a.json": `{"description": "x", "prompt": "file://../../credentials.toml"}`, "credentials.toml": "key = 1"}, "kiro", []string{"a"}, "ends in none of"},
+		"a secret of TOML in a list":     {map[string]string{"opencode.json": `{"agent": {"a": {"description": "x", "prompt": "{file:credentials.toml}"}}}`, "credentials.toml": "key = 1"}, "opencode", []string{"a"}, "ends in none of"},
+		"a role of Markdown":             {map[string]string{".codex/config.toml": "[agents.a]\ndescription = \"x\"\nconfig_file = \"a.md\"\n", ".codex/a.md": "Work."}, "codex", []string{"a"}, "ends in none of"},
 		"no role":                        {map[string]string{".codex/config.toml": "[agents.a]\ndescription = \"x\"\nconfig_file = \"a.toml\"\n"}, "codex", []string{"a"}, "there is no such file"},
 		"role above":                     {map[string]string{".codex/config.toml": "[agents.a]\ndescription = \"x\"\nconfig_file = \"../../../../../../../../etc/a.toml\"\n"}, "codex", []string{"a"}, "cannot be read"},
 		"modes":                          {map[string]string{".roomodes": "customModes: {}\n"}, "roo", []string{"explore"}, "not a list"},
@@ -111,6 +114,58 @@ func TestListsFailClosed(t *testing.T) {
 				}
 			}
 			if !slices.ContainsFunc(s.Diagnostics(), func(d agentdefs.Diagnostic) bool { return strings.Contains(d.Message, tt.has) }) {
+				t.Errorf("%v, want %q", s.Diagnostics(), tt.has)
+			}
+		})
+	}
+}
+
+// TestModeEdits holds that a mode may write everywhere only where its file says so exactly.
+func TestModeEdits(t *testing.T) {
+	for groups, tt := range map[string]struct{ paths, has string }{
+		`[edit]`:                         {"*", ""},
+		`["edit"]`:                       {"*", ""},
+		`[[edit, {}]]`:                   {"*", ""},
+		`[[edit, {description: all}]]`:   {"*", ""},
+		`[[edit, {fileRegex: '\.md$'}]]`: {"*.md", ""},
+		`[[edit, {fileRegex: '\.md$', description: y}]]`:   {"*.md", ""},
+		`[[edit, {fileRegex: '\.md$'}, {description: y}]]`: {"", "not a word and one mapping"},
+		`[[edit, {description: y}, {fileRegex: '\.md$'}]]`: {"", "not a word and one mapping"},
+		`[[edit, '\.md$']]`:              {"", "not a word and one mapping"},
+		`[[edit, ['\.md$']]]`:            {"", "not a word and one mapping"},
+		`[[edit, null]]`:                 {"", "not a word and one mapping"},
+		`[[edit]]`:                       {"", "not a word and one mapping"},
+		`[[]]`:                           {"", "not a word and one mapping"},
+		`[{edit: {fileRegex: '\.md$'}}]`: {"", "not a word and one mapping"},
+		`{edit: {fileRegex: '\.md$'}}`:   {"", "not a list"},
+		`edit`:                           {"", "not a list"},
+		`[[edit, {fileregex: '\.md$'}]]`: {"", `"fileregex" is unknown`},
+		`[[edit, {fileRegex: '\.md$', fileRegex: '.*'}]]`:                 {"", "fileRegex is there twice"},
+		`[[edit, {fileRegex: }]]`:                                         {"", "can't be written as patterns"},
+		`[[edit, {fileRegex: ['\.md$']}]]`:                                {"", "can't be written as patterns"},
+		`[read, [edit, {fileRegex: '\.md$'}, {description: y}], command]`: {"", "not a word and one mapping"},
+	} {
+		t.Run(groups, func(t *testing.T) {
+			s := agentdefstest.Load(t, map[string]string{".roomodes": "customModes:\n  - slug: m\n    roleDefinition: x\n    groups: " + groups + "\n"}, &agentdefs.Options{From: []string{"roo"}})
+			d, ok := s.Agent("m")
+			if !ok {
+				t.Fatalf("not served: %v", s.Diagnostics())
+			}
+			want := "* deny; task allow; ask_user allow; todo allow; skill allow"
+			rules := agentdefstest.Rules(d)
+			for _, tool := range []string{"write_file", "edit_file"} {
+				switch got := strings.Contains(rules, tool); {
+				case got != (tt.paths != ""):
+					t.Errorf("rules %q, want %q of %s", rules, tt.paths, tool)
+				case tt.paths == "*" && !strings.Contains(rules, tool+" allow"), tt.paths != "" && tt.paths != "*" && !strings.Contains(rules, tool+"("+tt.paths+") allow"):
+					t.Errorf("rules %q, want %q of %s", rules, tt.paths, tool)
+				}
+			}
+			if !strings.HasPrefix(rules, want) {
+				t.Errorf("rules %q, want them to begin %q", rules, want)
+			}
+			reported := slices.ContainsFunc(s.Diagnostics(), func(d agentdefs.Diagnostic) bool { return tt.has != "" && strings.Contains(d.Message, tt.has) })
+			if reported != (tt.has != "") {
 				t.Errorf("%v, want %q", s.Diagnostics(), tt.has)
 			}
 		})

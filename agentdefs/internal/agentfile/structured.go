@@ -62,6 +62,27 @@ func (p *Reader) document(text string, most int, read Syntax) *yaml.Node {
 // YAML is the syntax of a YAML document, without aliases.
 func YAML(text string) (*yaml.Node, error) { return decodeYAML(text) }
 
+// topName is the first part of a name of TOML, on the left of = or in the header of a table.
+var topName = regexp.MustCompile(`(?m)^[ \t]*\[*[ \t]*(?:"([^"\n]*)"|'([^'\n]*)'|([A-Za-z0-9_-]+))`)
+
+// FirstLines returns where each name that a group of names matches is first, in one pass: lines count from 1.
+func FirstLines(text string, names *regexp.Regexp) map[string]int {
+	lines := make(map[string]int)
+	line, counted := 1, 0
+	for _, found := range names.FindAllStringSubmatchIndex(text, -1) {
+		line, counted = line+strings.Count(text[counted:found[0]], "\n"), found[0]
+		for i := 2; i < len(found); i += 2 {
+			if found[i] < 0 {
+				continue
+			}
+			if name := text[found[i]:found[i+1]]; lines[name] == 0 {
+				lines[name] = line
+			}
+		}
+	}
+	return lines
+}
+
 // TOML is the syntax of a TOML file.
 func TOML(text string) (*yaml.Node, error) {
 	var values map[string]any
@@ -71,6 +92,7 @@ func TOML(text string) (*yaml.Node, error) {
 	}
 	root := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
 	seen := map[string]bool{}
+	lines := FirstLines(text, topName)
 	for _, key := range meta.Keys() {
 		name := key[0]
 		if seen[name] {
@@ -81,10 +103,7 @@ func TOML(text string) (*yaml.Node, error) {
 		if err := value.Encode(values[name]); err != nil {
 			return nil, err
 		}
-		line := 1
-		if at := regexp.MustCompile(`(?m)^[ \t]*\[*[ \t]*["']?` + regexp.QuoteMeta(name)).FindStringIndex(text); at != nil {
-			line += strings.Count(text[:at[0]], "\n")
-		}
+		line := max(lines[name], 1)
 		at(&value, line)
 		root.Content = append(root.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: name, Line: line, Column: 1}, &value)
 	}

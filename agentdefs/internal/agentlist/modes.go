@@ -89,23 +89,23 @@ func rights(p *agentfile.Reader, name string, list *yaml.Node) (tools, rules *ya
 	for _, tool := range always {
 		tools.Content = append(tools.Content, scalar(list, tool))
 	}
+	if list.Kind != yaml.SequenceNode {
+		if !agentfile.IsNull(list) {
+			p.Report(diag.ToolUnknown, list.Line, list.Column, "write a list of groups", "%s: groups is not a list, so it grants nothing", name)
+		}
+		return tools, nil
+	}
 	for _, item := range list.Content {
-		group, regex := item, (*yaml.Node)(nil)
-		if item.Kind == yaml.SequenceNode && len(item.Content) > 0 {
-			group = item.Content[0]
-			for _, options := range item.Content[1:] {
-				_, regex = find(options, "fileRegex")
-			}
+		group, options, ok := groupOf(item)
+		if !ok {
+			p.Report(diag.ToolUnknown, item.Line, item.Column, "write edit, or [edit, {fileRegex: PATTERN}]",
+				"%s: the group is not a word, and not a word and one mapping, so it grants nothing", name)
+			continue
 		}
 		switch word := text(group); {
 		case word == "edit":
-			paths := fileGlobs(text(regex))
-			if regex == nil {
-				paths = []string{"*"}
-			}
+			paths := editable(p, name, options)
 			if paths == nil {
-				p.Report(diag.ToolUnknown, regex.Line, regex.Column, "write it with literals, . and *, and alternatives",
-					"%s: the fileRegex %q can't be written as patterns here, so the mode may write no file", name, text(regex))
 				continue
 			}
 			for _, tool := range []string{"write_file", "edit_file"} {
@@ -129,6 +129,47 @@ func rights(p *agentfile.Reader, name string, list *yaml.Node) (tools, rules *ya
 		rules = nil
 	}
 	return tools, rules
+}
+
+// groupOf returns the name of a group and its options; nil means it has none. false: it is neither a word nor a
+// word with a mapping.
+func groupOf(item *yaml.Node) (group, options *yaml.Node, ok bool) {
+	if item.Kind == yaml.SequenceNode {
+		if len(item.Content) != 2 || item.Content[1].Kind != yaml.MappingNode {
+			return nil, nil, false
+		}
+		item, options = item.Content[0], item.Content[1]
+	}
+	return item, options, text(item) != ""
+}
+
+// editable returns patterns for the paths that a group edit with these options may write. It reports options
+// that are not clear, and returns none for them.
+func editable(p *agentfile.Reader, name string, options *yaml.Node) (paths []string) {
+	paths = []string{"*"}
+	var regex *yaml.Node
+	pairs(options, func(key, value *yaml.Node) {
+		var fault, fix string
+		switch {
+		case key.Value == "description":
+		case key.Value != "fileRegex":
+			fault, fix = fmt.Sprintf("%q is unknown in the options of edit", key.Value), "write fileRegex, description, or neither"
+		case regex != nil:
+			fault, fix = "fileRegex is there twice", "keep one of them"
+		default:
+			regex = value
+			if globs := fileGlobs(text(value)); globs == nil {
+				fault, fix = fmt.Sprintf("the fileRegex %q can't be written as patterns here", text(value)), "write it with literals, . and *, and alternatives"
+			} else if paths != nil {
+				paths = globs
+			}
+		}
+		if fault != "" {
+			paths = nil
+			p.Report(diag.ToolUnknown, key.Line, key.Column, fix, "%s: %s, so the mode may write no file", name, fault)
+		}
+	})
+	return paths
 }
 
 // quoted is a text in quotes at the place of n.

@@ -22,6 +22,7 @@ func newParser(file string, opts Options) *parser {
 // Parse reads one agent file. It is pure: no input panics, blocks or takes
 // longer than linear time in its size allows for.
 func Parse(file string, data []byte, opts Options) Parsed {
+	opts.Open = bounded(opts.Open)
 	p := newParser(file, opts)
 	res := Parsed{File: file}
 	if head, ok := p.Header(data); ok {

@@ -44,5 +44,5 @@ type Options struct {
 }
 
 // OpenFunc reads a file that another one names by a path relative to its own folder. shown is its
-// path as shown to people.
-type OpenFunc func(name string) (data []byte, shown string, err error)
+// path as shown to people. The file's name ends in one of suffixes, also where a link leads.
+type OpenFunc func(name string, suffixes []string) (data []byte, shown string, err error)

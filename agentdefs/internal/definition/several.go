@@ -17,6 +17,7 @@ import (
 func ParseList(file string, form dialect.Form, data []byte, opts Options) (agents []Parsed, found []diag.Diagnostic, ok bool) {
 	of, _ := dialect.Of(file)
 	whole := &agentfile.Reader{Reporter: &diag.Reporter{File: file}, Dialect: of, Fields: vocabulary}
+	opts.Open = bounded(opts.Open)
 	entries, ok := agentlist.Read(whole, form, data)
 	for _, e := range entries {
 		agents = append(agents, parseEntry(file, e, of, opts))
@@ -48,7 +49,7 @@ func parseRole(file string, e agentlist.Entry, opts Options) Parsed {
 	var shown string
 	err := errNotRead
 	if opts.Open != nil {
-		data, shown, err = opts.Open(e.File)
+		data, shown, err = opts.Open(e.File, roleSuffixes)
 	}
 	if err != nil {
 		p := newParser(file, opts)

@@ -11,8 +11,11 @@ import (
 	"github.com/agentworker/worker/internal/disk"
 )
 
-// maxPlugins is how many plugins of a workspace are read.
-const maxPlugins = 500
+// Bounds of a workspace.
+const (
+	maxPlugins = 500 // folders that are looked at
+	maxNamed   = 100 // files and folders that a plugin names for its agents
+)
 
 // Plugin is a plugin in a workspace.
 type Plugin struct {
@@ -59,7 +62,11 @@ func Plugins(d *disk.Disk, root string, look func(shown string)) (all []Plugin) 
 		got, err := d.ReadFile(at)
 		return err == nil && json.Unmarshal(got.Data, into) == nil
 	}
+	tried := make(map[string]bool) // whether a plugin is there
 	add := func(p Plugin, listed bool) {
+		if have, again := tried[p.Dir]; have || !again && len(tried) == maxPlugins || again && p.Name == "" {
+			return
+		}
 		for _, file := range dialect.Manifests {
 			var m manifest
 			shown := path.Join(p.Dir, file)
@@ -69,7 +76,8 @@ func Plugins(d *disk.Disk, root string, look func(shown string)) (all []Plugin) 
 			p.Name, p.Files, p.named, listed = m.Name, append(p.Files, shown), append(p.named, m.Agents...), true
 			break
 		}
-		if listed && p.Name != "" && len(all) < maxPlugins && !slices.ContainsFunc(all, func(have Plugin) bool { return have.Dir == p.Dir }) {
+		p.named = p.named[:min(len(p.named), maxNamed)]
+		if tried[p.Dir] = listed && p.Name != ""; tried[p.Dir] {
 			all = append(all, p)
 		}
 	}
