@@ -63,7 +63,9 @@ func place(ctx context.Context, b *Bus, ev *stored) (_ Placed, ok bool, err erro
 		return Placed{}, false, nil
 	}
 	ids := strings.Split(place, ".")
-	ids = ids[:len(ids)-1] // the type is left out
+	if ids = ids[:len(ids)-1]; len(ids) == 0 { // the type is left out: this is of no session, and nobody's here
+		return Placed{}, false, nil
+	}
 	raw, err := event.Strip(ev.Data, len(ids)-1)
 	if err == nil {
 		raw, err = b.payloads.resolve(ctx, raw)

@@ -55,6 +55,24 @@ func TestFollowAll(t *testing.T) {
 					break
 				}
 			}
+			// What is of no session is no event of ours.
+			if _, err := bus.JetStream().Publish(t.Context(), "agents.v1."+bus.Workspace()+".events.session_end", []byte(`{"type":"session_end"}`)); err != nil {
+				t.Fatal(err)
+			}
+			newest, err := bus.Newest(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			var between []string
+			for ev, err := range bus.Between(t.Context(), 0, newest) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				between = append(between, strings.Join(ev.Sessions, "/"))
+			}
+			if want := []string{"ses_a", "ses_a/ses_c", "ses_b", "ses_a/ses_c"}; !slices.Equal(between, want) {
+				t.Errorf("between the first and the newest: %q, want %q", between, want)
+			}
 			if want := []string{"ses_a d0", "ses_a/ses_c d1", "ses_b d2", "ses_a/ses_c d3"}; !slices.Equal(got, want) {
 				t.Errorf("got %q, want %q", got, want)
 			}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/coder/acp-go-sdk"
 
+	"github.com/agentworker/worker/internal/httpheader"
 	"github.com/agentworker/worker/internal/mcpconfig"
 	"github.com/agentworker/worker/internal/termtext"
 )
@@ -71,8 +72,8 @@ func remote(s *mcpconfig.Server, headers []acp.HttpHeader) error {
 	}
 	s.Headers = map[string]string{}
 	for _, h := range headers {
-		if h.Name == "" || strings.ContainsAny(h.Name+h.Value, "\r\n\x00") {
-			return fmt.Errorf("%s: %q can't be a header", called(s.Name), h.Name)
+		if err := httpheader.Check(h.Name, h.Value); err != nil {
+			return fmt.Errorf("%s: %w", called(s.Name), err)
 		}
 		s.Headers[h.Name] = h.Value
 	}

@@ -66,8 +66,8 @@ func (s *Server) makeQuestionLink(ctx context.Context, base string, by caller.Id
 		return "", time.Time{}, &record.NotFoundError{What: "approval", ID: in.ApprovalID}
 	case err != nil:
 		return "", time.Time{}, err
-	case a.Outcome != "":
-		return "", time.Time{}, &caller.Error{Status: http.StatusConflict, Code: "answered", Message: fmt.Sprintf("%s was answered already", a.ID)}
+	case a.Outcome != "" || time.Now().After(a.ExpiresAt):
+		return "", time.Time{}, &caller.Error{Status: http.StatusConflict, Code: "answered", Message: fmt.Sprintf("%s does not wait for an answer any more", a.ID)}
 	}
 	url, ok := s.page.QuestionLink(base, in.Person, a)
 	if !ok {

@@ -64,7 +64,12 @@ func TestQuestionLink(t *testing.T) {
 		}
 	}
 
+	e.loggedIn() // the owner's login lasts longer, and stays
 	_, path := ask("", `{"person":"anna","approvalId":"`+id+`"}`)
+	if resp, body := e.press(path, "same-origin"); resp.StatusCode != http.StatusOK || len(resp.Cookies()) != 0 || !strings.Contains(body, "#"+id) {
+		t.Errorf("the button for the owner: %d, %v: %s", resp.StatusCode, resp.Cookies(), body)
+	}
+	_, path = ask("", `{"person":"anna","approvalId":"`+id+`"}`)
 	e.pressed(path, waits[0])
 	<-ended
 	e.client.Jar = nil
@@ -88,18 +93,10 @@ func (e *env) pressed(path string, asked approval.Approval) {
 			t.Errorf("before the button: %d, %v: %s", resp.StatusCode, resp.Cookies(), body)
 		}
 	}
-	press := func(site string) (*http.Response, string) {
-		r := e.request("POST", "/login", "link="+path[strings.IndexByte(path, '=')+1:])
-		r.Header.Del("Authorization")
-		r.Header.Set("Sec-Fetch-Site", site)
-		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		resp, body := e.do(r)
-		return resp, string(body)
-	}
-	if resp, _ := press("cross-site"); resp.StatusCode != http.StatusForbidden {
+	if resp, _ := e.press(path, "cross-site"); resp.StatusCode != http.StatusForbidden {
 		t.Errorf("the button on another page: %d", resp.StatusCode)
 	}
-	resp, body := press("same-origin")
+	resp, body := e.press(path, "same-origin")
 	if resp.StatusCode != http.StatusOK || len(resp.Cookies()) != 1 || !strings.Contains(body, "/sessions/"+asked.SessionID+"#"+asked.ID) {
 		t.Fatalf("the button: %d, %v: %s", resp.StatusCode, resp.Cookies(), body)
 	}
@@ -107,7 +104,7 @@ func (e *env) pressed(path string, asked approval.Approval) {
 	if want := asked.ExpiresAt.Format("20060102150405"); until == "" || decodeUnix(t, until).UTC().Format("20060102150405") != want {
 		t.Errorf("the cookie ends at %s, want %s", until, want)
 	}
-	if resp, _ := press("same-origin"); resp.StatusCode != http.StatusUnauthorized {
+	if resp, _ := e.press(path, "same-origin"); resp.StatusCode != http.StatusUnauthorized {
 		t.Errorf("the button once more: %d", resp.StatusCode)
 	}
 	answer := e.request("POST", "/v1/approvals", `{"approvalId":"`+asked.ID+`","approve":true}`)
@@ -117,6 +114,17 @@ func (e *env) pressed(path string, asked approval.Approval) {
 	if a := decode[approval.Approval](t, got); a.Outcome != "approved" || a.AnsweredAs != "token:anna" {
 		t.Errorf("answered: %s", got)
 	}
+}
+
+// press presses the button of a link, in a document of a site.
+func (e *env) press(path, site string) (*http.Response, string) {
+	e.t.Helper()
+	r := e.request("POST", "/login", "link="+path[strings.IndexByte(path, '=')+1:])
+	r.Header.Del("Authorization")
+	r.Header.Set("Sec-Fetch-Site", site)
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	resp, body := e.do(r)
+	return resp, string(body)
 }
 
 func decodeUnix(t testing.TB, seconds string) time.Time {

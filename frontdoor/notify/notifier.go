@@ -64,10 +64,10 @@ type Notifier struct {
 	sending context.Context
 	cut     context.CancelFunc
 
-	lock *flock.Flock // held while locked
+	lock   *flock.Flock
+	locked bool // lock is held; Close reads it once run has returned
 
 	mu     sync.Mutex
-	locked bool
 	places map[string]uint64 // by the keys of targets: the event that was handled last
 }
 
@@ -143,8 +143,11 @@ func (n *Notifier) run(ctx context.Context, newest uint64) {
 		}
 	}
 	n.locked = true
-	if err := n.load(ctx, newest); err != nil {
-		n.opts.Logger.Warn("notify: no messages are sent of what happened while no worker ran", "err", err)
+	if err := n.load(n.sending, newest); err != nil {
+		n.opts.Logger.Warn("notify: reading how far earlier workers have come", "err", err)
+	}
+	if err := n.note(); err != nil {
+		n.opts.Logger.Warn("notify: a message may be lost or sent twice", "err", err)
 	}
 	n.each(func(t *Target) { n.follow(ctx, t) })
 }
@@ -179,20 +182,29 @@ func (n *Notifier) follow(ctx context.Context, t *Target) {
 
 // handle sends the message of an event, if the target wants one. false: it was not sent.
 func (n *Notifier) handle(ctx context.Context, t *Target, ev eventbus.Placed) bool {
+	link, failure := "", error(nil)
 	for tries := 0; ; tries++ {
 		var m *Message
 		var err error
-		if time.Since(ev.Time) < maxAge {
+		late := time.Since(ev.Time) > maxAge
+		if !late {
 			m, err = n.message(ctx, ev, t.On)
 		}
 		if err == nil && m == nil {
+			if late && failure != nil {
+				n.opts.Logger.Warn("notify: a message was given up", "to", t.String(), "err", failure)
+			}
 			n.reached(t, ev.Seq)
 			return true
 		}
 		if err == nil {
-			m.Link = n.link(n.sending, t, m)
+			if link == "" {
+				link = n.link(n.sending, t, m)
+			}
+			m.Link = link
 			err = n.send(n.sending, t, m)
 		}
+		failure = err
 		var final finalError
 		if err == nil || errors.As(err, &final) {
 			if err != nil {
@@ -268,8 +280,8 @@ func (n *Notifier) reached(t *Target, seq uint64) {
 	n.places[t.key()] = seq
 }
 
-// load reads how far the targets have come. What is new begins behind the event since, and what
-// comes from another store behind its newest one. After an error all begin behind since.
+// load reads how far the targets have come. A new target begins after the event since, and so does
+// one whose place is of another store.
 func (n *Notifier) load(ctx context.Context, since uint64) error {
 	var noted map[string]uint64
 	data, err := os.ReadFile(filepath.Join(n.opts.StateDir, fileName))
@@ -284,7 +296,7 @@ func (n *Notifier) load(ctx context.Context, since uint64) error {
 	for i := range n.opts.Targets {
 		key := n.opts.Targets[i].key()
 		seq, ok := noted[key]
-		if !ok || notKnown != nil || seq > newest {
+		if !ok || notKnown == nil && seq > newest {
 			seq = since
 		}
 		n.places[key] = seq

@@ -85,13 +85,14 @@ func newServer(t *testing.T, answers ...int) *server {
 // env is a worker of whose sessions people are told.
 type env struct {
 	*doortest.Worker
-	t   *testing.T
-	dir string // the state folder
+	t      *testing.T
+	dir    string // the state folder
+	logger *slog.Logger
 }
 
 func newEnv(t *testing.T, m modeltest.Func) *env {
 	t.Helper()
-	e := &env{doortest.Open(t, "ws", eventbus.Options{StoreDir: t.TempDir()}, m, taskt.Limits{}), t, t.TempDir()}
+	e := &env{doortest.Open(t, "ws", eventbus.Options{StoreDir: t.TempDir()}, m, taskt.Limits{}), t, t.TempDir(), slog.New(slog.DiscardHandler)}
 	t.Cleanup(func() {
 		e.Tasks.Close()
 		if err := errors.Join(e.Sessions.Close(), e.Close()); err != nil {
@@ -119,7 +120,7 @@ func (e *env) start(targets string) *notify.Notifier {
 			}
 			return "http://127.0.0.1:7433/login?link=" + person + "." + id, nil
 		},
-		Logger: slog.New(slog.DiscardHandler),
+		Logger: e.logger,
 	})
 	if err != nil {
 		e.t.Fatal(err)
@@ -279,6 +280,72 @@ func TestOne(t *testing.T) {
 	if one.SessionID == other.SessionID || len(web.got) > 0 {
 		t.Errorf("%+v, then %+v, and %d more", one, other, len(web.got))
 	}
+}
+
+// TestKilled: the place of a new target is noted at once, so that a kill loses no message.
+func TestKilled(t *testing.T) {
+	web := newServer(t)
+	e := newEnv(t, modeltest.Say("done"))
+	targets := `[{"on":["ended"],"http":"` + web.URL + `","secret":"${SECRET}"}]`
+	n := e.start(targets)
+	file := filepath.Join(e.dir, "notify.json")
+	var before []byte
+	for err := error(os.ErrNotExist); err != nil; before, err = os.ReadFile(file) {
+		if t.Context().Err() != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := n.Close(); err != nil {
+		t.Fatal(err)
+	}
+	e.task(nil)
+	if err := os.WriteFile(file, before, 0o600); err != nil { // as the kill has left it
+		t.Fatal(err)
+	}
+	n = e.start(targets)
+	m := (<-web.got).data(t)
+	if err := n.Close(); err != nil || m.Title != "general is completed" {
+		t.Errorf("%+v, %v", m, err)
+	}
+}
+
+// TestLogged: the log says what was not sent, and nothing of the address, which may have a key.
+func TestLogged(t *testing.T) {
+	web := newServer(t)
+	url := web.URL
+	web.Close()
+	e := newEnv(t, modeltest.Say("done"))
+	var out lines
+	e.logger = slog.New(slog.NewTextHandler(&out, nil))
+	n := e.start(`[{"on":["ended"],"http":"` + url + `/KEY"}]`)
+	e.task(nil)
+	for !strings.Contains(out.String(), "a message was not sent") && t.Context().Err() == nil {
+		runtime.Gosched()
+	}
+	if err := n.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if text := out.String(); strings.Contains(text, "KEY") || !strings.Contains(text, "connection refused") {
+		t.Errorf("the log says %s", text)
+	}
+}
+
+// lines is a log that is read while it is written.
+type lines struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
 
 // TestForms: what each form sends, with nothing in it that its server would take for markup.

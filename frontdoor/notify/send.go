@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os/exec"
 	"regexp"
 	"runtime"
@@ -16,6 +17,7 @@ import (
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
+	"github.com/agentworker/worker/internal/httpheader"
 	"github.com/agentworker/worker/internal/procgroup"
 	"github.com/agentworker/worker/internal/termtext"
 )
@@ -79,6 +81,9 @@ func (n *Notifier) post(ctx context.Context, t *Target, m *Message) error {
 	req.Header = header
 	resp, err := n.client.Do(req)
 	if err != nil {
+		if wrapped := new(url.Error); errors.As(err, &wrapped) {
+			err = wrapped.Err // without the address
+		}
 		return err
 	}
 	defer resp.Body.Close()
@@ -125,8 +130,8 @@ func answered(resp *http.Response) error {
 	case code/100 == 2:
 		return nil
 	case code == http.StatusRequestTimeout || code == http.StatusTooEarly || code == http.StatusTooManyRequests || code >= 500:
-		seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After"))
-		return laterError{err, time.Duration(max(0, seconds)) * time.Second}
+		after, _ := httpheader.RetryAfter(resp.Header)
+		return laterError{err, after}
 	}
 	return finalError{err}
 }
@@ -162,8 +167,9 @@ func (n *Notifier) program(ctx context.Context, body []byte, name string, args .
 	var said head
 	cmd.Stdout, cmd.Stderr = &said, &said
 	procgroup.Own(cmd, syscall.SIGKILL)
-	err := cmd.Run()
-	if cmd.Process != nil {
+	err := procgroup.Start(cmd)
+	if err == nil {
+		err = cmd.Wait()
 		procgroup.Kill(cmd)
 	}
 	if err != nil && len(said) > 0 {

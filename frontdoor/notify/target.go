@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/agentworker/worker/internal/hostport"
+	"github.com/agentworker/worker/internal/httpheader"
 	"github.com/agentworker/worker/internal/strictjson"
 )
 
@@ -81,8 +82,8 @@ func (t *Target) check() error {
 		}
 	}
 	for name, value := range t.Headers {
-		if name == "" || strings.ContainsAny(name+value, "\r\n\x00") || strings.ContainsAny(name, " :\t") {
-			return fmt.Errorf("headers: %.40q can't be a header", name)
+		if err := httpheader.Check(name, value); err != nil {
+			return fmt.Errorf("headers: %w", err)
 		}
 	}
 	if t.HTTP != "" && !strings.Contains(t.HTTP, "${") {
@@ -110,15 +111,15 @@ func (t *Target) key() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// String says where messages go without what may be a secret.
+// String says where messages go without what may be a secret: chat servers put a key into the path.
 func (t *Target) String() string {
 	switch u, err := url.Parse(t.HTTP); {
 	case t.Command != "":
 		return "a command"
 	case t.Desktop:
 		return "the desktop"
-	case err != nil || u.Host == "":
-		return t.HTTP // it names a variable
+	case err != nil || u.Host == "" || strings.Contains(u.Host, "$"):
+		return "an address in a variable"
 	default:
 		return u.Host
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/agentworker/worker/internal/hostport"
+	"github.com/agentworker/worker/internal/httpheader"
 	"github.com/agentworker/worker/internal/mcpconfig"
 )
 
@@ -176,8 +177,8 @@ func (c *connection) helped(ctx context.Context, line string) (map[string]string
 		return nil, errors.New("it printed no JSON object of texts")
 	}
 	for name, text := range headers {
-		if strings.ContainsAny(name+text, "\r\n\x00") {
-			return nil, fmt.Errorf("%q can't be a header", name)
+		if err := httpheader.Check(name, text); err != nil {
+			return nil, err
 		}
 	}
 	return headers, nil

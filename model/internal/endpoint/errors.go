@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/agentworker/worker/internal/errtext"
+	"github.com/agentworker/worker/internal/httpheader"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/model"
 )
@@ -106,7 +107,7 @@ func (e *Endpoint) Refused(ctx context.Context, res *http.Response, err error) e
 		return e.Broken(ctx, err)
 	}
 	refused := &model.Error{Model: e.Model, Kind: KindOf(res.StatusCode), Status: res.StatusCode}
-	if wait, named := retryAfter(res.Header); named || res.StatusCode != http.StatusTooManyRequests {
+	if wait, named := httpheader.RetryAfter(res.Header); named || res.StatusCode != http.StatusTooManyRequests {
 		refused.RetryAfter = wait
 	} else {
 		refused.RetryAfter = untilReset(res.Header)

@@ -7,13 +7,13 @@ import (
 	"bytes"
 	"context"
 	"maps"
-	"math"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/agentworker/worker/internal/httpheader"
 	"github.com/agentworker/worker/model"
 )
 
@@ -84,7 +84,7 @@ func (r Retries) Middleware(tell func(model.Retry) bool) Middleware {
 			if !retried(res) {
 				return res, nil
 			}
-			wait, named := retryAfter(res.Header)
+			wait, named := httpheader.RetryAfter(res.Header)
 			deadline, ok := req.Context().Deadline()
 			if wait > r.MaxWait || ok && wait > time.Until(deadline) {
 				res.Header.Set("X-Should-Retry", "false")
@@ -122,7 +122,7 @@ func (r Retries) Post(ctx context.Context, client *http.Client, url string, head
 		}
 		wait := backoff(tries)
 		if err == nil {
-			if named, ok := retryAfter(res.Header); ok {
+			if named, ok := httpheader.RetryAfter(res.Header); ok {
 				wait = named
 			}
 			_ = res.Body.Close() // another answer counts
@@ -154,24 +154,6 @@ func backoff(tries int) time.Duration {
 	return wait - rand.N(wait/4)
 }
 
-// retryAfter returns what a response asks to wait, and whether it does.
-func retryAfter(h http.Header) (wait time.Duration, named bool) {
-	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && finite(ms) {
-		return positive(ms * float64(time.Millisecond)), true
-	}
-	value := h.Get("Retry-After")
-	if seconds, err := strconv.ParseFloat(value, 64); err == nil && finite(seconds) {
-		return positive(seconds * float64(time.Second)), true
-	}
-	if at, err := http.ParseTime(value); err == nil {
-		return max(0, time.Until(at)), true
-	}
-	return 0, false
-}
-
-// finite reports whether a number is one: Go reads NaN and Inf as well.
-func finite(n float64) bool { return !math.IsNaN(n) && !math.IsInf(n, 0) }
-
 // untilReset returns after what time a limit is reset that is used up, as Anthropic's
 // API says it by an instant (anthropic-ratelimit-tokens-reset beside …-remaining), and
 // OpenAI's by a duration (x-ratelimit-reset-tokens): the longest of them. 0 means neither
@@ -202,18 +184,4 @@ const maxReset = 365 * 24 * time.Hour
 func used(h http.Header, remaining string) bool {
 	n, err := strconv.ParseFloat(h.Get(remaining), 64)
 	return err == nil && n <= 0
-}
-
-// positive returns d where it is a duration; what is none is no wait, and what
-// is too long for one is a year.
-func positive(d float64) time.Duration {
-	const year = 365 * 24 * time.Hour
-	switch {
-	case d >= float64(year):
-		return year
-	case d > 0:
-		return time.Duration(d)
-	default:
-		return 0
-	}
 }

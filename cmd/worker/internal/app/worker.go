@@ -108,7 +108,7 @@ func (p *Program) openWorker(ctx context.Context, who attendance) (_ *Worker, er
 	if err = a.openTasks(); err != nil {
 		return nil, cli.Usage(err)
 	}
-	if a.notifier, err = startNotifier(ctx, p, a); err != nil {
+	if a.notifier, err = startNotifier(ctx, p, a, who.serves); err != nil {
 		return nil, err
 	}
 	if who.stays {

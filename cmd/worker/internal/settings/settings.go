@@ -114,7 +114,7 @@ type Settings struct {
 	Hooks     []*hookconfig.Hook
 	HooksFrom []string
 
-	// Notify are who is told of what happens.
+	// Notify has the targets of messages to people.
 	Notify      []notify.Target
 	wrongNotify error
 
