@@ -28,8 +28,8 @@ func (s *Server) makePageLink(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return caller.BadRequest(err)
 		}
-		if in.Person == "" || in.ApprovalID == "" {
-			return caller.BadRequest(errors.New("person and approvalId are required together, or no body at all"))
+		if (in.Person == "") != (in.ApprovalID == "") {
+			return caller.BadRequest(errors.New("person and approvalId are required together, or neither of them"))
 		}
 	}
 	base := s.URL()
