@@ -13,7 +13,7 @@ import (
 func TestEnvironSecrets(t *testing.T) {
 	token := strings.Repeat("aB3", 12)
 	dropped := []string{
-		"PGPASSWORD=x", "MYSQL_PWD=x", "DB_PASS=x", "smtp_pw=x", "SSHPASS=x", "npm_config_//registry.npmjs.org/:_authToken=x",
+		"PGPASSWORD=x", "MYSQL_PWD=x", "DB_PASS=x", "smtp_pw=x", "SSHPASS=x", "npm_config_//packages.example.com/:_authToken=x",
 		"AZURE_STORAGE_CONNECTION_STRING=x", "AWS_SECRETACCESSKEY=x", "SLACK_WEBHOOK_URL=https://hooks/x", "PGPASSFILE=/p", "STRIPE-KEY=x",
 		"A=sk-ant-" + token, "A=sk-proj-" + token, "A=ghp_" + token, "A=github_pat_" + token, "A=glpat-" + token, "A=rk_live_" + token,
 		"A=AKIAIOSFODNN7EXAMPLE", "A=xoxb-123456789012-abc", "A=AIza" + token, "A=npm_" + token, "A=hf_" + token,
