@@ -69,6 +69,15 @@ u=socket.socket(socket.AF_INET,socket.SOCK_DGRAM); u.bind(("127.0.0.1",0)); v=so
 q.close()
 try: p.sendmsg([b"z"])
 except BrokenPipeError: print("broken")
+import signal
+for flags in (0,socket.MSG_NOSIGNAL):
+    signal.signal(signal.SIGPIPE,lambda *a: print("signal"))
+    try: p.sendmsg([b"z"],[],flags)
+    except BrokenPipeError: print("broken")
+signal.signal(signal.SIGPIPE,signal.SIG_DFL)
+if os.fork()==0: p.sendmsg([b"z"]); os._exit(0)
+print(os.WTERMSIG(os.wait()[1]))
+p,q=socket.socketpair(); n=p.sendmsg([b"\0"*(1<<17)],[],socket.MSG_DONTWAIT); assert q.recv(n,socket.MSG_WAITALL)==b"\0"*n
 for f in (lambda: a.sendto(b"x","nothere"), lambda: a.sendto(b"x"*1000000,"/tmp/b"), lambda: a.sendmsg([b"x"])):
     try: f()
     except OSError as e: print(e.strerror)
@@ -126,7 +135,7 @@ func TestAllowedDatagrams(t *testing.T) {
 		if !strings.HasPrefix(got, "sendto sendmsg many send connected write link fd rights") || strings.Count(out, "works") != 7 || strings.Contains(out, "Traceback") {
 			t.Errorf("%s: %q came\n%s", rule, got, out)
 		}
-		if out := p.limited(ownTraffic); out != "b'back'\nb'abstract'\nb'passed'\nstream\n1\nb'udp'\nb'udp2'\nb'udp3'\nbroken\nNo such file or directory\nMessage too long\nTransport endpoint is not connected\n[2]\n" {
+		if out := p.limited(ownTraffic); out != "b'back'\nb'abstract'\nb'passed'\nstream\n1\nb'udp'\nb'udp2'\nb'udp3'\nbroken\nsignal\nbroken\nbroken\n13\nNo such file or directory\nMessage too long\nTransport endpoint is not connected\n[2]\n" {
 			t.Errorf("%s", out)
 		}
 	}

@@ -83,7 +83,7 @@ func (c *caller) valid() error {
 	return nil
 }
 
-// memory reads up to n bytes of the caller's memory; less where it ends.
+// memory reads up to n bytes of the caller's memory; less where it ends, or after a NUL.
 func (c *caller) memory(addr uint64, n int) ([]byte, error) {
 	buf := make([]byte, 0, n)
 	for len(buf) < n { // page by page: the next one may not be there
@@ -108,13 +108,14 @@ func (c *caller) memory(addr uint64, n int) ([]byte, error) {
 
 // exactly reads n bytes of the caller's memory.
 func (c *caller) exactly(addr uint64, n int) ([]byte, error) {
-	raw := make([]byte, 0, n)
-	for len(raw) < n { // memory stops at each NUL
-		part, err := c.memory(addr+uint64(len(raw)), n-len(raw))
-		if err != nil {
+	raw := make([]byte, n)
+	for done := 0; done < n; {
+		got, err := unix.ProcessVMReadv(int(c.n.PID), []unix.Iovec{{Base: &raw[done], Len: uint64(n - done)}},
+			[]unix.RemoteIovec{{Base: uintptr(addr) + uintptr(done), Len: n - done}}, 0)
+		if err != nil || got == 0 {
 			return nil, unix.EFAULT
 		}
-		raw = append(raw, part...)
+		done += got
 	}
 	return raw, nil
 }

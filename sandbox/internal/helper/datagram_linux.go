@@ -85,7 +85,7 @@ func sendto(c *caller) error {
 
 // open judges where a message goes.
 func open(c *caller, fd int, name uint64, size, flags int) (m *message, err error) {
-	m = &message{flags: flags | unix.MSG_NOSIGNAL}
+	m = &message{flags: flags}
 	if name == 0 || size == 0 {
 		m.sock, err = takeSocket(c, fd)
 	} else {
@@ -188,6 +188,9 @@ func (m *message) send(c *caller, length uint64) {
 			err = later.write(length, binary.NativeEndian.AppendUint32(nil, uint32(n)))
 			n = 1 // of the messages
 		}
+		if err == unix.EPIPE && m.kind == unix.SOCK_STREAM && m.flags&unix.MSG_NOSIGNAL == 0 {
+			tellBroken(&later)
+		}
 		if err != nil {
 			later.answer(err)
 			return
@@ -195,6 +198,14 @@ func (m *message) send(c *caller, length uint64) {
 		r := response{ID: later.n.ID, Val: int64(n)}
 		_ = later.s.ioctl(unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&r))
 	}()
+}
+
+// tellBroken sends the calling thread the signal that it gets from its own call. The call goes on: only what kills the
+// caller ends its wait.
+func tellBroken(c *caller) {
+	if process, _ := strconv.Atoi(c.tgid); c.valid() == nil {
+		_ = unix.Tgkill(process, int(c.n.PID), unix.SIGPIPE)
+	}
 }
 
 func (m *message) sendNow() (int, error) {
@@ -209,7 +220,7 @@ func (m *message) sendNow() (int, error) {
 	head := unix.Msghdr{Name: first(m.name), Namelen: uint32(len(m.name)), Iov: &vector, Control: first(m.control)}
 	head.SetIovlen(1)
 	head.SetControllen(len(m.control))
-	n, _, e := unix.Syscall(unix.SYS_SENDMSG, uintptr(m.sock), uintptr(unsafe.Pointer(&head)), uintptr(m.flags))
+	n, _, e := unix.Syscall(unix.SYS_SENDMSG, uintptr(m.sock), uintptr(unsafe.Pointer(&head)), uintptr(m.flags|unix.MSG_NOSIGNAL))
 	if e != 0 {
 		return 0, e
 	}
