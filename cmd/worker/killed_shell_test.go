@@ -112,7 +112,7 @@ func TestKeyCommandLeavesNothing(t *testing.T) {
 	if err := flags.Set("openai-api-key-command", "sleep 1000 >"+fifo+" & echo begun >"+fifo+"; echo key"); err != nil {
 		t.Fatal(err)
 	}
-	key, err := s.Provider("openai").APIKey(os.Environ(), os.Getenv)
+	key, err := s.Provider("openai").APIKey(t.Context(), os.Environ(), os.Getenv)
 	if err != nil || key != "key" {
 		t.Fatalf("%q, %v", key, err)
 	}

@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -20,7 +21,7 @@ type Connection struct {
 
 	// Fresh returns further headers of each request. Again means that the server has refused the last
 	// ones (401). nil means that there are none.
-	Fresh func(again bool) (map[string]string, error)
+	Fresh func(ctx context.Context, again bool) (map[string]string, error)
 
 	Query    map[string]string // added to each address
 	CAFile   string            // certificates in PEM that the server's is checked against, besides the system's
@@ -121,10 +122,13 @@ func (a *adding) send(req *http.Request, again bool) (*http.Response, error) {
 		req.Header.Set(name, Placeholders(value, model.AskerOf(req.Context())))
 	}
 	if a.Fresh != nil {
-		fresh, err := a.Fresh(again)
+		fresh, err := a.Fresh(req.Context(), again)
 		if err != nil {
 			if req.Body != nil {
 				_ = req.Body.Close() // as a RoundTripper has to
+			}
+			if req.Context().Err() != nil {
+				return nil, err
 			}
 			return nil, &model.Error{Kind: model.ErrAuth, Message: err.Error(), Err: err}
 		}

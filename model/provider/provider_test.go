@@ -1,6 +1,7 @@
 package provider_test
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -169,7 +170,7 @@ func TestFresh(t *testing.T) {
 	}))
 	defer server.Close()
 	printed := 0
-	client, err := provider.Connection{Fresh: func(again bool) (map[string]string, error) {
+	client, err := provider.Connection{Fresh: func(_ context.Context, again bool) (map[string]string, error) {
 		if printed == 0 || again {
 			printed++
 		}

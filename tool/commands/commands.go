@@ -60,8 +60,8 @@ type Session interface {
 	// CommandProgressed hears now and then what a command has come to.
 	CommandProgressed(c Info, p Progress)
 
-	// CommandMatched hears of lines that a command was to notify of, and of its end if it has
-	// written none of them since. Each notice of a command has a number.
+	// CommandMatched hears of lines that a command was to notify of, and of its end, unless the
+	// model knows of it. Each notice of a command has a number.
 	CommandMatched(c Info, n Notice)
 
 	// Judge decides by the rules, without a question, on a value that shows up while no call runs.
@@ -177,12 +177,14 @@ func (s *Commands) Start(ctx context.Context, b *tool.BackgroundCommand) (tool.R
 		return tool.Result{}, err
 	}
 	s.session.CommandStarted(c.info)
+	shown := make(chan struct{})
+	defer close(shown)
 	go func() {
 		defer s.ends.Done()
 		var watching sync.WaitGroup
 		watching.Go(func() { c.watch(s.session) })
 		if notify != nil {
-			watching.Go(func() { c.notify(s.session, notify) })
+			watching.Go(func() { c.notify(s.session, notify, shown) })
 		}
 		c.wait(b.TimeLimit)
 		watching.Wait()
@@ -190,11 +192,11 @@ func (s *Commands) Start(ctx context.Context, b *tool.BackgroundCommand) (tool.R
 		s.table.leave()
 	}()
 	text := fmt.Sprintf("%s runs in the background: shell_output reads what it writes, shell_stop ends it. It ends with this session.", c.info.ID)
-	if wait > 0 {
-		return c.first(ctx, wait, text)
-	}
 	if notify != nil {
 		text += " You get a message between two steps when a line matches notify, and when the command ends."
+	}
+	if wait > 0 {
+		return c.first(ctx, wait, text)
 	}
 	return tool.Result{Text: text, Meta: map[string]any{"commandId": c.info.ID}}, nil
 }

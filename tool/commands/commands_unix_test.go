@@ -321,6 +321,18 @@ func TestCommandMoves(t *testing.T) {
 		}
 		p.has("shell_exec", args{"command": "echo one; sleep 10000", "background": true, "waitSeconds": 1}, "one\n(cmd_2 runs for 1s", "cmd_2 runs in the background: shell_output reads")
 		p.has("shell_output", args{"id": "cmd_2"}, "(cmd_2 runs for")
+		p.has("shell_exec", args{"command": "echo ready; exit 3", "background": true, "waitSeconds": 60, "notify": "ready"}, "(cmd_3 has ended: exit status 3")
+		p.noticed = make(chan commands.Notice, 10)
+		p.has("shell_exec", args{"command": "echo ready; until test -e go; do sleep 0.02; done", "background": true, "waitSeconds": 1, "notify": "ready"}, "cmd_4 runs in the background", "You get a message")
+		<-p.noticed
+		p.has("shell_exec", args{"command": "touch go"}, "(exit status 0)")
+		if n := <-p.noticed; n.End == nil {
+			t.Errorf("its end is not told: %+v", n)
+		}
+		p.commands.End("a test")
+		if told := p.told(); strings.Contains(told, "cmd_3 notice") {
+			t.Errorf("the call has shown its end: %s", told)
+		}
 	})
 	p := newPlace(t, sandbox.Auto)
 	p.has("shell_exec", args{"command": "true", "waitSeconds": 5}, "waitSeconds is for commands with background: true")

@@ -48,10 +48,27 @@ func (n Notice) Message(c Info) string {
 	return b.String()
 }
 
-// notify tells the session of each line that matches, and of the command's end. It returns with the
-// command.
-func (c *command) notify(s Session, re *regexp.Regexp) {
-	lines, n := lineReader{log: c.log}, Notice{}
+// notify tells the session of each line that matches, and of the command's end unless the model knows
+// of it. It begins once shown is closed, when the call that has started the command has its result.
+// It returns with the command.
+func (c *command) notify(s Session, re *regexp.Regexp, shown <-chan struct{}) {
+	<-shown
+	n := c.notifyOfLines(s, re)
+	<-c.done
+	if st := c.state(); !st.known {
+		n.Number++
+		n.End = &st.end
+		s.CommandMatched(c.info, n)
+	}
+}
+
+// notifyOfLines tells the session of each line that matches until the command ends, or no more
+// notices may be told. It returns the last notice, with lines that were not told.
+func (c *command) notifyOfLines(s Session, re *regexp.Regexp) (n Notice) {
+	if c.state().known {
+		return n
+	}
+	lines := lineReader{log: c.log}
 	look := func() {
 		total, _ := c.log.size()
 		lines.each(total, func(line string) {
@@ -65,14 +82,14 @@ func (c *command) notify(s Session, re *regexp.Regexp) {
 		})
 	}
 	var window <-chan time.Time
-	for told := 0; told < maxNotices; {
+	for n.Number < maxNotices {
 		_, grows := c.log.size()
 		look()
 		if len(n.Lines) > 0 && window == nil {
-			told++
-			n.Number, n.Last = told, told == maxNotices
+			n.Number++
+			n.Last = n.Number == maxNotices
 			s.CommandMatched(c.info, n)
-			n, window = Notice{}, time.After(noticeWindow)
+			n, window = Notice{Number: n.Number}, time.After(noticeWindow)
 			continue
 		}
 		select {
@@ -81,12 +98,8 @@ func (c *command) notify(s Session, re *regexp.Regexp) {
 			window = nil
 		case <-c.done:
 			look()
-			if st := c.state(); !st.known {
-				n.Number, n.End = told+1, &st.end
-				s.CommandMatched(c.info, n)
-			}
-			return
+			return n
 		}
 	}
-	<-c.done
+	return n
 }

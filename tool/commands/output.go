@@ -78,12 +78,16 @@ func (c *command) first(ctx context.Context, wait time.Duration, goesOn string) 
 		<-c.done
 	}
 	r, err := c.show(0)
-	if st := c.state(); st.over {
-		r.IsError = st.end.Status != 0
-	} else {
+	switch {
+	case err != nil:
+		return r, err
+	case r.Meta["running"] == true:
 		r.Text += "\n" + goesOn
+	default:
+		c.stop("", true) // only noted: it has ended
+		r.IsError = c.state().end.Status != 0
 	}
-	return r, err
+	return r, nil
 }
 
 // waiting returns for what a call waits, and how long.

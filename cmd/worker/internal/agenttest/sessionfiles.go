@@ -57,6 +57,7 @@ func (p commands) writeFiles(ctx context.Context, ws *workspace.Workspace, from 
 	left, bytes := 0, 0
 	for i, name := range names {
 		data, changed := before[name]
+		var err error
 		if !changed {
 			data, err = readFile(src, name)
 		}

@@ -45,7 +45,7 @@ func (m Models) listed(ctx context.Context, p *settings.Provider) Server {
 	if err != nil {
 		return s
 	}
-	key, err := p.APIKey(m.by.Environ, m.getenv)
+	key, err := p.APIKey(ctx, m.by.Environ, m.getenv)
 	if err != nil {
 		return s
 	}

@@ -3,6 +3,7 @@ package models
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"net/url"
@@ -142,7 +143,7 @@ func (m Models) Own(agent, name string) (model.Model, bool, error) {
 
 // withKey returns a model of a provider, with the key of keyed.
 func (m Models) withKey(name string, at, keyed *settings.Provider) (model.Model, error) {
-	key, err := keyed.APIKey(m.by.Environ, m.getenv)
+	key, err := keyed.APIKey(context.Background(), m.by.Environ, m.getenv)
 	if err != nil {
 		return nil, fmt.Errorf("model %s/%s: %w", at.Name, name, err)
 	}

@@ -28,7 +28,7 @@ func (m Models) Reach(ctx context.Context) (name, sent string, err error) {
 	if p == nil {
 		return name, "", nil
 	}
-	key, err := p.APIKey(m.by.Environ, m.getenv)
+	key, err := p.APIKey(ctx, m.by.Environ, m.getenv)
 	if err != nil {
 		return name, "", fmt.Errorf("model %s: %w", name, err)
 	}

@@ -1,38 +1,51 @@
 package settings
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/agentworker/worker/model/provider"
 )
 
-// keptOutput is the output of a command that prints a credential. It is run again when that is old.
-type keptOutput struct {
+// keptOutput is what a command that prints a credential has printed. It is run again when that is old.
+type keptOutput[T any] struct {
 	command string
+	parse   func(data []byte) (T, error) // only what it takes is kept
 
-	mu   sync.Mutex
-	data []byte
-	from time.Time
+	turn  chan struct{} // has a value while somebody reads
+	value T
+	from  time.Time // zero means that there is no value
+}
+
+func newKeptOutput[T any](command string, parse func([]byte) (T, error)) *keptOutput[T] {
+	return &keptOutput[T]{command: command, parse: parse, turn: make(chan struct{}, 1)}
 }
 
 // read returns the output, or runs the command. again means that the last output was refused: the
 // command is run, unless it just was, for another request.
-func (k *keptOutput) read(environ []string, again bool) ([]byte, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if age := time.Since(k.from); k.data != nil && (age < keyAge && !again || age < justRun) {
-		return k.data, nil
+func (k *keptOutput[T]) read(ctx context.Context, environ []string, again bool) (value T, err error) {
+	select {
+	case k.turn <- struct{}{}:
+		defer func() { <-k.turn }()
+	case <-ctx.Done():
+		return value, context.Cause(ctx)
 	}
-	data, err := runKeyCommand(k.command, environ)
+	if age := time.Since(k.from); age < keyAge && !again || age < justRun {
+		return k.value, nil
+	}
+	data, err := runKeyCommand(ctx, k.command, environ)
 	if err == nil {
-		k.data, k.from = data, time.Now()
+		value, err = k.parse(data)
 	}
-	return data, err
+	if err == nil {
+		k.value, k.from = value, time.Now()
+	}
+	return value, err
 }
 
 // justRun is how long a new output is not taken for an old one.
@@ -40,40 +53,46 @@ const justRun = time.Second
 
 // fresh returns the headers of a provider that commands print, for [provider.Connection]; nil means that
 // none does. keyed has the key.
-func (p *Provider) fresh(keyed *Provider, environ []string) func(again bool) (map[string]string, error) {
+func (p *Provider) fresh(keyed *Provider, environ []string) func(ctx context.Context, again bool) (map[string]string, error) {
 	if keyed.command == "" && p.headersCommand == nil {
 		return nil
 	}
-	return func(again bool) (map[string]string, error) {
+	return func(ctx context.Context, again bool) (map[string]string, error) {
 		headers := make(map[string]string)
 		if keyed.command != "" {
-			key, err := keyed.commandKey(environ, again)
+			key, err := keyed.commandKey(ctx, environ, again)
 			if err != nil {
 				return nil, fmt.Errorf("the command of %s's key: %w", p.Name, err)
 			}
-			if headers["Authorization"] = "Bearer " + key; p.Header != "" {
-				headers = map[string]string{p.Header: key}
+			if p.Header != "" {
+				headers[p.Header] = key
+			} else {
+				headers["Authorization"] = "Bearer " + key
 			}
 		}
-		if p.headersCommand == nil {
-			return headers, nil
-		}
-		data, err := p.headersCommand.read(environ, again)
-		if err != nil {
-			return nil, fmt.Errorf("the headersCommand of %s: %w", p.Name, err)
-		}
-		var printed map[string]string
-		if json.Unmarshal(data, &printed) != nil {
-			return nil, fmt.Errorf("the headersCommand of %s: it prints no JSON object of texts", p.Name)
-		}
-		for name, text := range printed {
-			if err := checkHeader(name, text); err != nil {
+		if p.headersCommand != nil {
+			printed, err := p.headersCommand.read(ctx, environ, again)
+			if err != nil {
 				return nil, fmt.Errorf("the headersCommand of %s: %w", p.Name, err)
 			}
-			headers[name] = text
+			maps.Copy(headers, printed)
 		}
 		return headers, nil
 	}
+}
+
+// printedHeaders returns the headers that data is.
+func printedHeaders(data []byte) (map[string]string, error) {
+	var printed map[string]string
+	if json.Unmarshal(data, &printed) != nil || printed == nil {
+		return nil, errors.New("it prints no JSON object of texts")
+	}
+	for name, text := range printed {
+		if err := checkHeader(name, text); err != nil {
+			return nil, err
+		}
+	}
+	return printed, nil
 }
 
 // checkHeader returns an error for what can't be a header. It does not show the value.

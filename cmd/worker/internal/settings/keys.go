@@ -46,8 +46,8 @@ type Provider struct {
 	configured bool // the setting "providers" has its address
 	typed      bool // Form is what the setting says
 
-	headersCommand *keptOutput // prints headers; nil means there is none
-	models         []string    // that the setting names
+	headersCommand *keptOutput[map[string]string] // prints headers; nil means there is none
+	models         []string                       // that the setting names
 	timeouts       timeouts
 
 	agent       string // whose key it is; empty means that of all agents without one
@@ -57,7 +57,7 @@ type Provider struct {
 	listed func() string // the first model of the server; nil means not asked yet
 
 	mu     sync.Mutex
-	keyOut *keptOutput // of the command; nil means that it has not run
+	keyOut *keptOutput[string] // of the command; nil means that it has not run
 }
 
 // Provider returns the settings of a provider; nil means there is none of that name.
@@ -209,7 +209,7 @@ func (p *Provider) keyFlags(and string) string {
 
 // APIKey returns the API key; empty means none is set. An error shows nothing of
 // what may be a key.
-func (p *Provider) APIKey(environ []string, getenv func(string) string) (string, error) {
+func (p *Provider) APIKey(ctx context.Context, environ []string, getenv func(string) string) (string, error) {
 	named := func(setting string) string {
 		switch {
 		case p.agent != "":
@@ -227,7 +227,7 @@ func (p *Provider) APIKey(environ []string, getenv func(string) string) (string,
 		}
 		return key, nil
 	case p.command != "":
-		key, err := p.commandKey(environ, false)
+		key, err := p.commandKey(ctx, environ, false)
 		if err != nil {
 			return "", fmt.Errorf("%s: %w", named("-api-key-command"), err)
 		}
@@ -319,18 +319,19 @@ func oneKey(data []byte) (string, error) {
 }
 
 // commandKey returns the output of the key command, and runs it again when that is old, or was refused.
-func (p *Provider) commandKey(environ []string, again bool) (string, error) {
+func (p *Provider) commandKey(ctx context.Context, environ []string, again bool) (string, error) {
 	p.mu.Lock()
 	if p.keyOut == nil {
-		p.keyOut = &keptOutput{command: p.command}
+		p.keyOut = newKeptOutput(p.command, printedKey)
 	}
 	kept := p.keyOut
 	p.mu.Unlock()
-	out, err := kept.read(environ, again)
-	if err != nil {
-		return "", err
-	}
-	key, err := oneKey(out)
+	return kept.read(ctx, environ, again)
+}
+
+// printedKey returns the key that a command has printed.
+func printedKey(data []byte) (string, error) {
+	key, err := oneKey(data)
 	if err != nil {
 		return "", fmt.Errorf("what it prints %w", err)
 	}
@@ -339,8 +340,8 @@ func (p *Provider) commandKey(environ []string, again bool) (string, error) {
 
 // runKeyCommand runs a command for its output. Its stderr is not shown: it could contain
 // the key.
-func runKeyCommand(command string, environ []string) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), keyCommandTimeout)
+func runKeyCommand(within context.Context, command string, environ []string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(within, keyCommandTimeout)
 	defer cancel()
 	shell := []string{"sh", "-c"}
 	if runtime.GOOS == "windows" {
@@ -358,6 +359,8 @@ func runKeyCommand(command string, environ []string) ([]byte, error) {
 		procgroup.Kill(cmd) // what it has left running
 	}
 	switch {
+	case within.Err() != nil:
+		return nil, context.Cause(within)
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("it has not ended within %s: it has to print the key without asking anything", keyCommandTimeout)
 	case err != nil:

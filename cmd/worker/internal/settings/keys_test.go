@@ -1,8 +1,11 @@
 package settings
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -56,7 +59,7 @@ func TestCommandKey(t *testing.T) {
 	dir := t.TempDir()
 	p := &Provider{Row: provider.Rows[1], command: "echo x >>" + filepath.Join(dir, "asked") + "; echo $KEY"}
 	for range 3 {
-		key, err := p.APIKey([]string{"PATH=" + os.Getenv("PATH"), "KEY=sk-secret"}, func(string) string { return "sk-other" })
+		key, err := p.APIKey(t.Context(), []string{"PATH=" + os.Getenv("PATH"), "KEY=sk-secret"}, func(string) string { return "sk-other" })
 		if key != "sk-secret" || err != nil {
 			t.Fatalf("key %q, %v", key, err)
 		}
@@ -71,9 +74,68 @@ func TestCommandKey(t *testing.T) {
 		{"yes sk-secret | head -c 1000000", "too long for a key"},
 	} {
 		p := &Provider{Row: provider.Rows[1], command: tt.command}
-		key, err := p.APIKey([]string{"PATH=" + os.Getenv("PATH")}, nil)
+		key, err := p.APIKey(t.Context(), []string{"PATH=" + os.Getenv("PATH")}, nil)
 		if key != "" || err == nil || !strings.Contains(err.Error(), tt.wrong) || strings.Contains(strings.ReplaceAll(err.Error(), tt.command, ""), "secret") {
 			t.Errorf("%s: key %q, %v, want %q", tt.command, key, err, tt.wrong)
 		}
+	}
+}
+
+// TestCommandRefused: what can't be a key or headers is not kept, so that the next request runs the command
+// anew.
+func TestCommandRefused(t *testing.T) {
+	environ := []string{"PATH=" + os.Getenv("PATH")}
+	file := filepath.Join(t.TempDir(), "printed")
+	p := &Provider{Row: provider.Rows[1], command: "cat " + file, headersCommand: newKeptOutput("cat "+file, printedHeaders)}
+	for _, printed := range []struct{ text, key, headers string }{
+		{"", "is empty", "no JSON object"},
+		{"two words", "one word", "no JSON object"},
+		{"null", "", "no JSON object"},
+		{`{"a b":"x"}`, "", `"a b" can't be a header`},
+		{`{"A":"x"}`, "", ""},
+	} {
+		if err := os.WriteFile(file, []byte(printed.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := p.commandKey(t.Context(), environ, false)
+		if (err == nil) != (printed.key == "") || err != nil && !strings.Contains(err.Error(), printed.key) {
+			t.Errorf("%q as a key: %v, want %q", printed.text, err, printed.key)
+		}
+		_, err = p.headersCommand.read(t.Context(), environ, false)
+		if (err == nil) != (printed.headers == "") || err != nil && !strings.Contains(err.Error(), printed.headers) {
+			t.Errorf("%q as headers: %v, want %q", printed.text, err, printed.headers)
+		}
+	}
+}
+
+// TestCommandCancelled: who is cancelled waits neither for the command nor for another one that does, and the
+// next one gets the output.
+func TestCommandCancelled(t *testing.T) {
+	dir := t.TempDir()
+	begun, environ := filepath.Join(dir, "begun"), []string{"PATH=" + os.Getenv("PATH")}
+	k := newKeptOutput("test -e "+dir+"/go || { echo >"+dir+"/begun; sleep 10000; }; echo sk-1", printedKey)
+	ctx, cancel := context.WithCancel(t.Context())
+	first := make(chan error, 1)
+	go func() {
+		_, err := k.read(ctx, environ, false)
+		first <- err
+	}()
+	for _, err := os.Stat(begun); err != nil; _, err = os.Stat(begun) {
+		runtime.Gosched()
+	}
+	second, stop := context.WithCancel(t.Context())
+	stop()
+	if _, err := k.read(second, environ, false); !errors.Is(err, context.Canceled) {
+		t.Errorf("behind another: %v", err)
+	}
+	cancel()
+	if err := <-first; !errors.Is(err, context.Canceled) {
+		t.Errorf("while the command runs: %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if key, err := k.read(t.Context(), environ, false); key != "sk-1" || err != nil {
+		t.Errorf("the next one: %q, %v", key, err)
 	}
 }

@@ -110,7 +110,7 @@ func (s *Settings) addProvider(name string, data json.RawMessage, dir string) er
 		}
 	}
 	if p.headersCommand = nil; c.Command != "" {
-		p.headersCommand = &keptOutput{command: c.Command}
+		p.headersCommand = newKeptOutput(c.Command, printedHeaders)
 	}
 	if p.models, p.timeouts = c.Models, c.Timeouts; slices.Contains(c.Models, "") {
 		return errors.New("models: an empty text is no name of a model")
