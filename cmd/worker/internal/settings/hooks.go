@@ -11,7 +11,7 @@ import (
 	"github.com/agentworker/worker/internal/hookconfig"
 )
 
-// registerHooks adds the flags about hooks around the calls of agents, and about who is told of them.
+// registerHooks adds the flags of hooks around the calls of agents, and of messages to people.
 func (s *Settings) registerHooks(flags *pflag.FlagSet) {
 	flags.Var(s.hooksValue(), "hooks", "hooks around the calls of agents, an object of events as in .claude/settings.json")
 	flags.Var(s.notifyValue(), "notify", "who is told of questions and ends away from the screen, an array of targets (docs/guide/notify.md)")

@@ -40,8 +40,8 @@ func (s *Settings) checkNotify() error {
 	return nil
 }
 
-// Secret returns the variables of the environment that settings name and that agents do not
-// get, whatever they are called.
+// Secret returns the variables of the environment that agents do not get: those with a secret of
+// the settings.
 func (s *Settings) Secret() []string {
 	names := append(s.AgentKeys.Variables(), "WORKER_NOTIFY")
 	for _, t := range s.Notify {
