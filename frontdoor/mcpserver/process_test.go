@@ -160,8 +160,8 @@ func TestProcess(t *testing.T) {
 	if got, want := p.sessions(t), "aide cancelled, aide completed, aide completed, completed"; got != want {
 		t.Errorf("sessions: %s, want %s", got, want)
 	}
-	if got, want := p.stderr.String(), "agents of .agents/agents (1)\n"; got != want {
-		t.Errorf("stderr: %s, want %s", got, want)
+	if p.stderr.Len() > 0 {
+		t.Errorf("stderr: %s", p.stderr.String())
 	}
 }
 

@@ -199,9 +199,13 @@ func (p *Program) ReportUnread(snapshot *agentdefs.Snapshot) {
 }
 
 // ReportFolders prints on stderr, in one line, which folders of agent files are read and which are not.
-// A workspace without agents of its own is offered some.
+// A workspace without agents of its own is offered some. Where all folders with agents are read, it
+// prints nothing.
 func ReportFolders(p *Program, snapshot *agentdefs.Snapshot) {
 	var parts []string
+	if len(snapshot.Unread()) == 0 && !OnlyBuiltIn(snapshot) {
+		return
+	}
 	if read := snapshot.Read(); len(read) > 0 {
 		parts = append(parts, agentdefs.SayRead(read))
 	}
