@@ -85,7 +85,7 @@ func rulesField(set *permission.Ruleset) (*yaml.Node, error) {
 			patterns[r.Tool] = of
 			out.Content = append(out.Content, quotedText(r.Tool), of)
 		} else if last != r.Tool {
-			return nil, fmt.Errorf("its rules about %s stand in several places, whose order counts", r.Tool)
+			return nil, fmt.Errorf("its rules about %s are in several places, and their order counts", r.Tool)
 		}
 		of.Content = append(of.Content, quotedText(r.Pattern), &yaml.Node{Kind: yaml.ScalarNode, Value: r.Action.String()})
 		last = r.Tool

@@ -120,7 +120,7 @@ func TestListsFailClosed(t *testing.T) {
 	}
 }
 
-// TestModeEdits holds that a mode may write everywhere only where its file says so exactly.
+// TestModeEdits holds that a mode may write everywhere only where its file grants exactly that.
 func TestModeEdits(t *testing.T) {
 	for groups, tt := range map[string]struct{ paths, has string }{
 		`[edit]`:                         {"*", ""},
@@ -178,7 +178,7 @@ func TestListLinkOut(t *testing.T) {
 	agentdefstest.Write(t, out, map[string]string{"notes.txt": "private"})
 	agentdefstest.Write(t, root, map[string]string{"opencode.json": `{"agent": {"a": {"description": "x", "prompt": "{file:./p/notes.txt}"}}}`})
 	if err := os.Symlink(out, filepath.Join(root, "p")); err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	s, err := agentdefs.Load(root, &agentdefs.Options{From: []string{"opencode"}})
 	if err != nil {

@@ -142,7 +142,7 @@ func (a *vector) run(t *testing.T, root string) []byte {
 	return out
 }
 
-// environment is that of programs in a workspace, with a home folder beside it. What is in PATH from the
+// environment returns the variables of programs in a workspace, with a home folder beside it. What is in PATH from the
 // home folder of who runs the tests is left out: to the program it is another user's.
 func environment(root string) []string {
 	path := filepath.SplitList(os.Getenv("PATH"))

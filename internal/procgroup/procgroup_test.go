@@ -105,7 +105,7 @@ func TestSignal(t *testing.T) {
 // the command, too.
 func TestKilledParent(t *testing.T) {
 	if runtime.GOOS != "windows" {
-		t.Skip("tool/shell_watch_unix.go does it here")
+		t.Skip("jobs are of Windows; tool/shell_watch_unix.go has the same elsewhere, and a test of its own")
 	}
 	worker := program(t.Context(), "worker")
 	out, err := worker.StdoutPipe()

@@ -342,7 +342,7 @@ func TestCommandMoves(t *testing.T) {
 // TestCommandServes: the next call reaches the port of a server that a call has started.
 func TestCommandServes(t *testing.T) {
 	if _, err := exec.LookPath("python3"); err != nil {
-		t.Skip("needs python3")
+		t.Fatalf("the test needs python3: %v", err)
 	}
 	each(t, func(t *testing.T, p *place) {
 		p.has("shell_exec", args{"command": "echo hello >page.txt; exec python3 -u -m http.server --bind 127.0.0.1 0", "background": true}, "cmd_1")

@@ -41,7 +41,7 @@ type result struct {
 	denied     bool
 }
 
-// written is a case as it is written.
+// written is a case in the form of its file.
 type written struct {
 	Name      string `yaml:"name"`
 	Agent     string `yaml:"agent"`
@@ -236,7 +236,7 @@ func (w *written) text() ([]byte, error) {
 	return append(b.Bytes(), "  # contains, matches or json say what the answer must have; docs/guide/test-agents.md lists all.\n"...), nil
 }
 
-// parse returns the case as it is read from its file.
+// parse returns the case of a file.
 func (w *written) parse(root, file string) (*Case, error) {
 	w.Expect.Status = string(record.Completed)
 	data, err := w.text()
