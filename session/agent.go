@@ -15,8 +15,8 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session/conversation"
-	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/models"
+	"github.com/agentworker/worker/session/toolset"
 )
 
 // Params say how an agent's model is to answer.
@@ -130,7 +130,7 @@ type successor struct {
 	about     func(path string) []conversation.Note
 	rules     *permission.Ruleset
 	hooks     []*hookconfig.Hook
-	tools     *gate.ToolSet
+	tools     *toolset.Set
 	maxSteps  int
 	timeLimit time.Duration
 	wholeTime bool

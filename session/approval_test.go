@@ -16,7 +16,6 @@ import (
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/approval"
-	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/tool"
 )
@@ -240,7 +239,7 @@ func TestRecoverCancelsApprovals(t *testing.T) {
 // elsewhere.
 func TestApproverLearns(t *testing.T) {
 	asked, left := make(chan string, 1), make(chan struct{})
-	approver := gate.ApproverFunc(func(ctx context.Context, req *approval.Approval) (approval.Answer, error) {
+	approver := approval.ApproverFunc(func(ctx context.Context, req *approval.Approval) (approval.Answer, error) {
 		asked <- req.ID
 		<-ctx.Done()
 		close(left)
@@ -274,7 +273,7 @@ func TestApprovedIsWhatRuns(t *testing.T) {
 	var text atomic.Value
 	text.Store("harmless")
 	var asked []string
-	approver := gate.ApproverFunc(func(_ context.Context, a *approval.Approval) (approval.Answer, error) {
+	approver := approval.ApproverFunc(func(_ context.Context, a *approval.Approval) (approval.Answer, error) {
 		asked = append(asked, a.Question.Parts[0].Text)
 		text.Store("harmful") // while the question is open
 		return approval.Answer{Verdict: approval.ApproveOnce}, nil

@@ -14,7 +14,6 @@ import (
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/approval"
-	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/tool"
 )
@@ -35,7 +34,7 @@ func TestAskUser(t *testing.T) {
 	const key = "ghp_a1B2c3D4a1B2c3D4a1B2c3D4a1B2c3D4a1B2"
 	here := func(answer approval.Answer, err error) func(*session.Options) {
 		return func(o *session.Options) {
-			o.Approver = gate.ApproverFunc(func(context.Context, *approval.Approval) (approval.Answer, error) { return answer, err })
+			o.Approver = approval.ApproverFunc(func(context.Context, *approval.Approval) (approval.Answer, error) { return answer, err })
 		}
 	}
 	answers := func(texts ...string) approval.Answer {
@@ -52,7 +51,7 @@ func TestAskUser(t *testing.T) {
 	}{
 		"nobody":              {which, unattended, "Nobody is there who could answer. Your default holds:\nb", ""},
 		"nobody, in words":    {words, unattended, "Nobody is there who could answer. Go on by your own judgement", ""},
-		"yes is no answer":    {which, func(o *session.Options) { o.Unattended, o.Approver = true, gate.AlwaysYes }, "Nobody is there", ""},
+		"yes is no answer":    {which, func(o *session.Options) { o.Unattended, o.Approver = true, approval.AlwaysYes }, "Nobody is there", ""},
 		"here":                {which, here(answers("a"), nil), "The person has answered:\na", event.Answered},
 		"a key":               {words, here(answers("take "+key), nil), "answered:\ntake ghp_[masked: GitHub]", event.Answered},
 		"declined":            {which, here(approval.Answer{Feedback: "no"}, nil), "and says:\nno", event.Declined},

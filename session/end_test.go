@@ -15,7 +15,6 @@ import (
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/approval"
-	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/tool"
 )
@@ -111,7 +110,7 @@ func TestCancel(t *testing.T) {
 		<-ctx.Done()
 		return tool.Result{}, ctx.Err()
 	}}
-	asked := gate.ApproverFunc(func(ctx context.Context, _ *approval.Approval) (approval.Answer, error) {
+	asked := approval.ApproverFunc(func(ctx context.Context, _ *approval.Approval) (approval.Answer, error) {
 		started <- struct{}{}
 		<-ctx.Done()
 		return approval.Answer{}, ctx.Err()

@@ -19,7 +19,6 @@ import (
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/approval"
-	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/tool"
 )
@@ -337,7 +336,7 @@ func TestCancelledQuestion(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	e := newEnv(t, turns{calls(call("1", "a", "x"), call("2", "a", "y")), say("no")}, func(o *session.Options) {
-		o.Approver = gate.ApproverFunc(func(context.Context, *approval.Approval) (approval.Answer, error) {
+		o.Approver = approval.ApproverFunc(func(context.Context, *approval.Approval) (approval.Answer, error) {
 			cancel()
 			return approval.Answer{Verdict: approval.ApproveOnce}, nil
 		})

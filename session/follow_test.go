@@ -12,7 +12,6 @@ import (
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/approval"
-	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -127,7 +126,7 @@ func TestFollowNewRace(t *testing.T) {
 		}
 		calls(call("1", "a", "x"))(ctx, req, yield)
 	}
-	e := newEnv(t, turns{step, say("done")}, func(o *session.Options) { o.Approver = gate.AlwaysYes })
+	e := newEnv(t, turns{step, say("done")}, func(o *session.Options) { o.Approver = approval.AlwaysYes })
 	e.static.rules = permission.MustRuleset(rule("*", "*", permission.Ask))
 	for range 20 {
 		s := e.open(session.Spec{Tools: []tool.Tool{echo("a")}})

@@ -11,7 +11,6 @@ import (
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/approval"
-	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/tool"
 )
@@ -87,7 +86,7 @@ func TestAnswerAfterParentEnded(t *testing.T) {
 	var parent *session.Session
 	var results []model.ToolResult
 	var e *env
-	approver := gate.ApproverFunc(func(context.Context, *approval.Approval) (approval.Answer, error) {
+	approver := approval.ApproverFunc(func(context.Context, *approval.Approval) (approval.Answer, error) {
 		e.end(parent, session.Outcome{Status: record.Cancelled})
 		return approval.Answer{Verdict: approval.ApproveAlways}, nil
 	})
@@ -126,7 +125,7 @@ func TestDenyWhileWaiting(t *testing.T) {
 	var results []model.ToolResult
 	rules := &changing{}
 	rules.set(rule("*", "*", permission.Ask))
-	approver := gate.ApproverFunc(func(context.Context, *approval.Approval) (approval.Answer, error) {
+	approver := approval.ApproverFunc(func(context.Context, *approval.Approval) (approval.Answer, error) {
 		rules.set(rule("*", "*", permission.Ask), rule("touch", "*", permission.Deny))
 		return approval.Answer{Verdict: approval.ApproveAlways}, nil
 	})
@@ -154,7 +153,7 @@ func TestNoUselessAlways(t *testing.T) {
 		offers int
 	}{{permission.Allow, 1}, {permission.Ask, 0}} {
 		asked := make(chan *approval.Approval, 1)
-		approver := gate.ApproverFunc(func(ctx context.Context, req *approval.Approval) (approval.Answer, error) {
+		approver := approval.ApproverFunc(func(ctx context.Context, req *approval.Approval) (approval.Answer, error) {
 			asked <- req
 			<-ctx.Done()
 			return approval.Answer{}, ctx.Err()

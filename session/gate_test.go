@@ -17,7 +17,6 @@ import (
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/approval"
-	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/tool"
 )
@@ -46,7 +45,7 @@ func TestGate(t *testing.T) {
 		parent   []permission.Rule
 		agent    []permission.Rule
 		static   []permission.Rule
-		approver gate.Approver
+		approver approval.Approver
 		runs     bool
 		text     string // in the tool's result
 	}{
@@ -130,7 +129,7 @@ func TestAlways(t *testing.T) {
 func TestWaitingIsNotRunning(t *testing.T) {
 	var e *env
 	var s *session.Session
-	approver := gate.ApproverFunc(func(ctx context.Context, req *approval.Approval) (approval.Answer, error) {
+	approver := approval.ApproverFunc(func(ctx context.Context, req *approval.Approval) (approval.Answer, error) {
 		if r, err := e.Store().Index.Get(ctx, s.ID()); err != nil || r.Status != record.WaitingApproval {
 			t.Errorf("while waiting: %+v, %v", r, err)
 		}
@@ -193,7 +192,7 @@ func TestMovedWhileWaiting(t *testing.T) {
 			result = req.Messages[len(req.Messages)-1].ToolResults[0]
 			say("ok")(ctx, req, yield)
 		}}
-		e := newEnv(t, m, func(o *session.Options) { o.Approver = gate.AlwaysYes })
+		e := newEnv(t, m, func(o *session.Options) { o.Approver = approval.AlwaysYes })
 		e.static.rules = permission.MustRuleset(rule("*", "*", permission.Ask), rule("move", "secret", permission.Deny))
 		s := e.open(session.Spec{Tools: []tool.Tool{move}})
 		e.end(s, s.Prompt(t.Context(), "go"))
@@ -304,7 +303,7 @@ func TestCallerGate(t *testing.T) {
 	} {
 		e := newEnv(t, turns{say("ok")}, nil)
 		e.static.rules = permission.MustRuleset(rule("*", "*", tt.static))
-		s, err := e.Open(t.Context(), session.Spec{Tools: []tool.Tool{echo("a")}, Approver: gate.AlwaysYes})
+		s, err := e.Open(t.Context(), session.Spec{Tools: []tool.Tool{echo("a")}, Approver: approval.AlwaysYes})
 		if err != nil {
 			t.Fatal(err)
 		}

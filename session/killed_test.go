@@ -17,7 +17,7 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
-	"github.com/agentworker/worker/session/gate"
+	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/session/log"
 	"github.com/agentworker/worker/session/log/logtest"
 	"github.com/agentworker/worker/session/record"
@@ -64,7 +64,7 @@ func recordRun(t *testing.T) *killed {
 			}
 		}
 	}}
-	e = newEnv(t, m, func(o *session.Options) { o.Approver = gate.AlwaysYes })
+	e = newEnv(t, m, func(o *session.Options) { o.Approver = approval.AlwaysYes })
 	s := e.open(session.Spec{Agent: "lead", Tools: []tool.Tool{child}})
 	k := &killed{records: make(map[string][]*nats.Msg), boot: session.BootID(e.Manager)}
 	e.end(s, s.Prompt(t.Context(), "go"))

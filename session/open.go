@@ -16,7 +16,6 @@ import (
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session/audit"
 	"github.com/agentworker/worker/session/conversation"
-	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/hidden"
 	"github.com/agentworker/worker/session/inbox"
 	"github.com/agentworker/worker/session/journal"
@@ -25,6 +24,7 @@ import (
 	"github.com/agentworker/worker/session/models"
 	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/session/toolcall"
+	"github.com/agentworker/worker/session/toolset"
 )
 
 // Open begins a new session and publishes its first event; with [Spec.Claimed] it resumes one.
@@ -190,7 +190,7 @@ func (m *Manager) inherited(parent *Session) inherited {
 }
 
 // newCalls returns the tool calls of a session, with the commands that go on in its background.
-func (m *Manager) newCalls(s *Session, spec *Spec, tools *gate.ToolSet, above inherited) *toolcall.Calls {
+func (m *Manager) newCalls(s *Session, spec *Spec, tools *toolset.Set, above inherited) *toolcall.Calls {
 	c := toolcall.New(&m.p.calls, s.log, s.life, spec.Approver)
 	c.Tools, c.Paths = tools.Only(s.allowed), above.paths
 	c.Rules.Set(spec.rulesets())

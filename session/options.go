@@ -13,6 +13,7 @@ import (
 	"github.com/agentworker/worker/model/price"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/policy"
+	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/session/audit"
 	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/hidden"
@@ -61,7 +62,7 @@ type Options struct {
 
 	// Approver answers the questions of the rules. Answers also come by
 	// [store.Store.Approvals.Pending.Answer], in any process; nil means only so.
-	Approver gate.Approver
+	Approver approval.Approver
 
 	// Unattended says that nobody can answer at this process. Without an Approver, a call
 	// that the rules ask about is refused at once, unless somebody is Present elsewhere.

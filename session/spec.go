@@ -12,12 +12,14 @@ import (
 	"github.com/agentworker/worker/internal/hookconfig"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/session/conversation"
 	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/log"
 	"github.com/agentworker/worker/session/models"
 	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/session/recovery"
+	"github.com/agentworker/worker/session/toolset"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -73,7 +75,7 @@ type Spec struct {
 	Task    int
 
 	Tools   []tool.Tool
-	ToolSet *gate.ToolSet // the same, made once for many sessions; nil means Tools
+	ToolSet *toolset.Set // the same, made once for many sessions; nil means Tools
 
 	// AllowedTools are the names of tools that the session and its descendants may have, with
 	// the tools that follow them. nil means all of the set.
@@ -89,7 +91,7 @@ type Spec struct {
 	// session's descendants, too.
 	Hooks []*hookconfig.Hook
 
-	Approver gate.Approver // nil means the manager's
+	Approver approval.Approver // nil means the manager's
 
 	// Accept returns the result of a turn from an answer of the model. After an error the
 	// model reads it and answers again, at most twice and within the turn's limits; then the
@@ -178,11 +180,11 @@ type Resumed struct {
 }
 
 // toolSet returns the tools of the spec.
-func (spec *Spec) toolSet() (*gate.ToolSet, error) {
+func (spec *Spec) toolSet() (*toolset.Set, error) {
 	if spec.ToolSet != nil {
 		return spec.ToolSet, nil
 	}
-	return gate.NewToolSet(spec.Tools...)
+	return toolset.New(spec.Tools...)
 }
 
 // allowedTools are the tools that the session may have, as may those above it.
@@ -230,7 +232,7 @@ func (m *Manager) Ruling(spec *Spec) (*Ruling, error) {
 	if approver == nil {
 		approver = m.p.calls.Approver
 	}
-	who := permission.Who{Agent: spec.Agent, Unattended: m.p.calls.Alone && !gate.Asks(approver)}
+	who := permission.Who{Agent: spec.Agent, Unattended: m.p.calls.Alone && !approval.Asks(approver)}
 	layers, err := m.p.calls.Policy.Layers(&rules, who, spec.ID, nil)
 	if err != nil {
 		return nil, err

@@ -14,7 +14,6 @@ import (
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/approval"
-	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/tool"
 )
@@ -62,7 +61,7 @@ func testStoredBefore(t *testing.T, at eventbus.Options) {
 		calls(call("of the parent", "delegate", "x"))(ctx, req, yield)
 	}, say("ok")}
 	e = newEnvOn(t, at, m, func(o *session.Options) {
-		o.Approver = gate.ApproverFunc(func(_ context.Context, req *approval.Approval) (approval.Answer, error) {
+		o.Approver = approval.ApproverFunc(func(_ context.Context, req *approval.Approval) (approval.Answer, error) {
 			stored(child.Path(), "tool_approval_required", req.ID)
 			return approval.Answer{Verdict: approval.ApproveOnce}, nil
 		})

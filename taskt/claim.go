@@ -9,7 +9,7 @@ import (
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/session"
-	"github.com/agentworker/worker/session/gate"
+	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/session/log"
 	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/session/recovery"
@@ -113,7 +113,7 @@ func (c *claimer) Adopt(ctx context.Context, claimed []*recovery.Claimed) {
 func (n *claiming) open(ctx context.Context, t *recovery.Claimed) (err error) {
 	s, r := n.service, &t.Record
 	if r.Agent == "" {
-		spec := session.Spec{Approver: gate.AlwaysYes, Claimed: t}
+		spec := session.Spec{Approver: approval.AlwaysYes, Claimed: t}
 		if spec.ToolSet, err = s.forHosts(); err == nil {
 			n.live[r.ID], err = s.sessions.Open(ctx, spec)
 		}

@@ -18,7 +18,7 @@ import (
 	"github.com/agentworker/worker/model/modeltest"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
-	"github.com/agentworker/worker/session/gate"
+	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/input"
@@ -91,7 +91,7 @@ type setup struct {
 	limits   taskt.Limits
 	files    map[string]string // agent files, name to content
 	static   static            // nil means all is allowed
-	approver gate.Approver
+	approver approval.Approver
 	budget   taskt.Budget
 	above    []taskt.BudgetAbove
 

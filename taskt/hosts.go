@@ -8,7 +8,7 @@ import (
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session"
-	"github.com/agentworker/worker/session/gate"
+	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt/input"
 	"github.com/agentworker/worker/taskt/offer"
@@ -91,7 +91,7 @@ func (s *Service) openCaller(ctx context.Context, spec session.Spec) (*session.S
 	if spec.ToolSet, err = s.forHosts(); err != nil {
 		return nil, err
 	}
-	spec.Approver = gate.AlwaysYes
+	spec.Approver = approval.AlwaysYes
 	return s.sessions.Open(ctx, spec)
 }
 

@@ -8,8 +8,8 @@ import (
 
 	"github.com/agentworker/worker/agentdefs/instructions"
 	"github.com/agentworker/worker/internal/toolcatalog"
-	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/outcome"
+	"github.com/agentworker/worker/session/toolset"
 	"github.com/agentworker/worker/taskt/control"
 	"github.com/agentworker/worker/taskt/memory"
 	"github.com/agentworker/worker/taskt/offer"
@@ -49,7 +49,7 @@ func New(opts Options) (*Service, error) {
 	if opts.Memory != "" {
 		s.plans.memory = memory.New(opts.Memory, opts.Logger)
 	}
-	s.forHosts = sync.OnceValues(func() (*gate.ToolSet, error) { return gate.NewToolSet(s.withTask(s.plans.tools, offer.Host)...) })
+	s.forHosts = sync.OnceValues(func() (*toolset.Set, error) { return toolset.New(s.withTask(s.plans.tools, offer.Host)...) })
 	return s, nil
 }
 

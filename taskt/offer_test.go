@@ -18,7 +18,6 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session/approval"
-	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/offer"
 )
@@ -182,7 +181,7 @@ func TestJudgedIsRun(t *testing.T) {
 					return answer("done")(ctx, req, yield)
 				}),
 				static: static{{Tool: "*", Pattern: "*", Action: permission.Ask}},
-				approver: gate.ApproverFunc(func(context.Context, *approval.Approval) (approval.Answer, error) {
+				approver: approval.ApproverFunc(func(context.Context, *approval.Approval) (approval.Answer, error) {
 					now.Store(after) // the call has been judged, and has not run
 					return approval.Answer{Verdict: approval.ApproveOnce}, nil
 				}),

@@ -18,7 +18,7 @@ import (
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/conversation"
-	"github.com/agentworker/worker/session/gate"
+	"github.com/agentworker/worker/session/toolset"
 	"github.com/agentworker/worker/taskt/memory"
 	"github.com/agentworker/worker/taskt/offer"
 	"github.com/agentworker/worker/taskt/skilltool"
@@ -141,7 +141,7 @@ func (p *planner) newSpec(def *agentdefs.Definition, at Setting, depth int) (ses
 
 // lacking warns of what an agent's file names and its sessions lack: tools, and MCP servers. It
 // waits until it is known which tools its servers have.
-func (p *planner) lacking(ctx context.Context, def *agentdefs.Definition, tools *gate.ToolSet, at *workdir.Dir) (warnings []string) {
+func (p *planner) lacking(ctx context.Context, def *agentdefs.Definition, tools *toolset.Set, at *workdir.Dir) (warnings []string) {
 	servers, by := p.servers, def.Servers
 	if at != nil {
 		servers, by = at.Servers, by.With(at.Own)
@@ -186,7 +186,7 @@ func (p *planner) remembered(def *agentdefs.Definition) *memory.Text {
 
 // toolSet returns the tools of an agent's sessions in a folder, of which some are given. The one
 // for skills has all of them until [planner.equip].
-func (p *planner) toolSet(def *agentdefs.Definition, at *workdir.Dir) (*gate.ToolSet, error) {
+func (p *planner) toolSet(def *agentdefs.Definition, at *workdir.Dir) (*toolset.Set, error) {
 	tools, servers, root := at.Tools, at.Servers, at.Paths.Root
 	all := append(p.withTask(tools, offer.CallerOf(def)), p.skillTool(p.skills.At(root).Current().ForModels(), nil, permission.Workspace{Root: root}))
 	if p.memory != nil && def.Memory {
@@ -195,7 +195,7 @@ func (p *planner) toolSet(def *agentdefs.Definition, at *workdir.Dir) (*gate.Too
 	if def.PlanExit != "" {
 		all = append(all, p.planExit(def))
 	}
-	set, err := gate.NewToolSet(all...)
+	set, err := toolset.New(all...)
 	if err == nil && def.StopsUnanswered && set.Get(toolcatalog.AskUser) != nil {
 		set = set.Replaced(p.sessions.QuestionsOrStop())
 	}

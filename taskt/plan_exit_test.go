@@ -9,7 +9,7 @@ import (
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/model"
-	"github.com/agentworker/worker/session/gate"
+	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/tool"
@@ -59,7 +59,7 @@ func (p *planner) open(t *testing.T, files map[string]string) *env {
 	t.Helper()
 	files["lead.md"] = "---\ndescription: d\npermission:\n  \"*\": allow\n  b: deny\n  task: {\"*\": allow, \"held\": deny}\n---\n"
 	return setup{
-		model: modelFunc(p.stream), approver: gate.AlwaysYes, limits: taskt.Limits{Depth: 2}, files: files,
+		model: modelFunc(p.stream), approver: approval.AlwaysYes, limits: taskt.Limits{Depth: 2}, files: files,
 		tools: []tool.Tool{plain("a"), plain("b"), plain("c")},
 	}.open(t)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/agentworker/worker/model/price"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
-	"github.com/agentworker/worker/session/gate"
+	"github.com/agentworker/worker/session/toolset"
 	"github.com/agentworker/worker/taskt/control"
 	"github.com/agentworker/worker/taskt/input"
 	"github.com/agentworker/worker/taskt/offer"
@@ -100,7 +100,7 @@ type Service struct {
 	budgets  *budgets
 	limits   Limits
 	router   session.Router // nil means none
-	forHosts func() (*gate.ToolSet, error)
+	forHosts func() (*toolset.Set, error)
 
 	places   *workdir.Places // where its sessions work
 	planning sync.Map        // the children that may become another agent, by their ids

@@ -1,4 +1,3 @@
-// Package gate has what the gate of a session needs to decide on tool calls. There are the
-// session's tools ([ToolSet]), its rules ([Policy], [Rules], [Layers]) and the answers of
-// people ([Approver], [Answers]). It runs no call.
+// Package gate has the rules by which the gate of a session decides on tool calls: those of a
+// process ([Policy]), of a session ([Rules]), and both as they are now ([Layers]). It runs no call.
 package gate

@@ -50,9 +50,9 @@ type Policy struct {
 	Above      *policy.Store   // what an administrator forbids; nil means nothing
 	Log        *slog.Logger
 
-	rechecks rechecks
-	mu       sync.Mutex
-	fault    string // of the static rules that was logged last; empty means there is none
+	changes changes
+	mu      sync.Mutex
+	fault   string // of the static rules that was logged last; empty means there is none
 }
 
 // Rules are the rulesets that hold for a session: the agents' rules, from the top session down
@@ -189,7 +189,7 @@ func RuleFor(d permission.Decision) string {
 // AllowAlways adds what the answer "always" allows to the rules of a session and to the static
 // ones. Calls that wait are then decided on again.
 func (p *Policy) AllowAlways(r *Rules, name string, patterns []string) error {
-	defer p.rechecks.wake()
+	defer p.changes.wake()
 	above, err := p.Current()
 	if err == nil {
 		err = above.Lasting()

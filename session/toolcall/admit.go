@@ -13,6 +13,7 @@ import (
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/inbox"
+	"github.com/agentworker/worker/session/toolset"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -58,7 +59,7 @@ func (s *Calls) admit(ctx context.Context, c *Call, wait bool) {
 		return
 	}
 	// A tool that is denied whatever its arguments gets no better hint.
-	if name := layers.Barred(c.tool.Spec()); name != "" {
+	if name := toolset.Barred(layers, c.tool.Spec()); name != "" {
 		every := []permission.Value{{Tool: name, Text: name}}
 		decision := layers.Layers.Decide(every)
 		s.Audit.note(s.Audit.decision(c, every, decision, layers))

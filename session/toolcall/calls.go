@@ -14,12 +14,14 @@ import (
 	"github.com/agentworker/worker/internal/hookconfig"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/session/audit"
 	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/journal"
 	"github.com/agentworker/worker/session/lifetime"
 	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/session/store"
+	"github.com/agentworker/worker/session/toolset"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -29,12 +31,12 @@ type Process struct {
 	Hooks      *hooks.Runner // nil means there are none
 	Store      *store.Store
 	Audit      audit.Recorder
-	Approver   gate.Approver // answers for sessions without one of their own; nil means nobody does
-	Unattended bool          // nobody can answer here, except an approver
-	Alone      bool          // nobody can be asked: there is neither a terminal nor a door
-	ToolTime   time.Duration // for one call of a tool without a limit of its own
-	AnswerTime time.Duration // for which a call waits for an answer
-	Parallel   int           // calls of one step that run at once, if they don't delegate
+	Approver   approval.Approver // answers for sessions without one of their own; nil means nobody does
+	Unattended bool              // nobody can answer here, except an approver
+	Alone      bool              // nobody can be asked: there is neither a terminal nor a door
+	ToolTime   time.Duration     // for one call of a tool without a limit of its own
+	AnswerTime time.Duration     // for which a call waits for an answer
+	Parallel   int               // calls of one step that run at once, if they don't delegate
 	BootID     string
 	Log        *slog.Logger
 
@@ -46,7 +48,7 @@ type Process struct {
 // Calls are the tool calls of a session. Tools and AgentHooks change between two steps only; all else is
 // safe for concurrent use.
 type Calls struct {
-	Tools *gate.ToolSet
+	Tools *toolset.Set
 	Rules gate.Rules
 	Paths permission.Workspace // what paths of the tools are relative to
 	Audit Audit
@@ -61,12 +63,12 @@ type Calls struct {
 	p        *Process
 	log      *journal.Journal
 	life     *lifetime.Life
-	approver gate.Approver // nil means nobody answers here
+	approver approval.Approver // nil means nobody answers here
 	waiting  waiting
 }
 
 // New returns the calls of a session. A nil approver means the one of the process.
-func New(p *Process, log *journal.Journal, life *lifetime.Life, approver gate.Approver) *Calls {
+func New(p *Process, log *journal.Journal, life *lifetime.Life, approver approval.Approver) *Calls {
 	if approver == nil {
 		approver = p.Approver
 	}

@@ -28,7 +28,7 @@ func (s *Calls) layers(t tool.Tool) (*gate.Layers, error) {
 
 // who is the session as blocks of rules see it.
 func (s *Calls) who() permission.Who {
-	return permission.Who{Agent: s.log.Agent(), Unattended: s.p.Alone && !gate.Asks(s.approver)}
+	return permission.Who{Agent: s.log.Agent(), Unattended: s.p.Alone && !approval.Asks(s.approver)}
 }
 
 // Readable returns what reports whether a tool that lists or searches may show a path.
@@ -184,10 +184,10 @@ func (s *Calls) decide(ctx context.Context, rules *gate.Layers, c *Call, values 
 		s.Audit.note(entry)
 		return verdict{refusal: s.unapproved(ctx, c, decision, answered)}
 	}
-	if answered.AnsweredBy != gate.ByRules && s.changed(c) {
+	if answered.AnsweredBy != approval.ByRules && s.changed(c) {
 		return verdict{refusal: s.Audit.refuseUndecided(c, "%s was approved, but what it would do has changed while the question was open: call it again, and somebody is asked anew", c.Name)}
 	}
-	v := s.Audit.stored(ctx, c, entry, verdict{allowed: true, approved: answered.AnsweredBy != gate.ByRules})
+	v := s.Audit.stored(ctx, c, entry, verdict{allowed: true, approved: answered.AnsweredBy != approval.ByRules})
 	if !v.allowed {
 		return v
 	}

@@ -52,10 +52,12 @@ func (s *Calls) ask(ctx context.Context, a *approval.Approval, allowed func() bo
 	}
 	HooksOf(s).Asked(asked(a))
 	by := s.approver
-	if a.SecondPerson != nil || a.Ask != nil && !gate.Asks(by) { // whoever sits here has asked for the work, or nobody does
+	if a.SecondPerson != nil || a.Ask != nil && !approval.Asks(by) { // whoever sits here has asked for the work, or nobody does
 		by = nil
 	}
-	answered, err := s.p.Policy.Await(ctx, a, by, answers{s, a.ID}, allowed)
+	changed, forget := s.p.Policy.Changes()
+	defer forget()
+	answered, err := approval.Await(ctx, a, by, answers{s, a.ID}, changed, allowed)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +88,7 @@ func questionID(sessionID string, call *tool.Call) string {
 // AskPerson puts a question of the agent to a person, and returns it with its answer, or as
 // expired, or cancelled. nil means that nobody is there who could answer.
 func (s *Calls) AskPerson(ctx context.Context, call *tool.Call, ask event.Ask) (*approval.Approval, error) {
-	attended, where := !s.p.Unattended || gate.Asks(s.approver), ""
+	attended, where := !s.p.Unattended || approval.Asks(s.approver), ""
 	if !attended && s.p.Present != nil {
 		where = s.p.Present(ctx)
 		attended = where != ""
@@ -168,12 +170,12 @@ type answers struct {
 	id string
 }
 
-// Await implements [gate.Answers].
+// Await implements [approval.Answers].
 func (a answers) Await(ctx context.Context) (*approval.Approval, error) {
 	return a.s.p.Store.Approvals.Await(ctx, a.id)
 }
 
-// Resolve implements [gate.Answers].
+// Resolve implements [approval.Answers].
 func (a answers) Resolve(outcome event.ApprovalOutcome, answer approval.Answer) (answered *approval.Approval, err error) {
 	var wrong *approval.WrongAnswerError // by a person: the session has not failed
 	err = a.s.log.Storing(func(ctx context.Context) (err error) {
@@ -241,7 +243,7 @@ func (p *Process) AskedBy(ctx context.Context, path event.Path) []record.Person 
 // attended reports whether somebody may answer, and where, if it is not here. A second person
 // is another than the one who sits at the session.
 func (s *Calls) attended(ctx context.Context, second bool) (attended bool, where string) {
-	if !s.p.Unattended || !second && s.approver != nil || second && (gate.Sits(s.approver) || gate.Sits(s.p.Approver)) {
+	if !s.p.Unattended || !second && s.approver != nil || second && (approval.Sits(s.approver) || approval.Sits(s.p.Approver)) {
 		return true, ""
 	}
 	if s.p.Present != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session"
-	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/record"
+	"github.com/agentworker/worker/session/toolset"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -51,7 +51,7 @@ func fillStore(ctx context.Context, dir string, n size) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, m.Close()) }()
-	tools, err := gate.NewToolSet(look{})
+	tools, err := toolset.New(look{})
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func fillStore(ctx context.Context, dir string, n size) (err error) {
 }
 
 // fillOne makes a root and its child.
-func fillOne(ctx context.Context, m *session.Manager, tools *gate.ToolSet, i int) error {
+func fillOne(ctx context.Context, m *session.Manager, tools *toolset.Set, i int) error {
 	root, err := m.Open(ctx, session.Spec{})
 	if err != nil {
 		return err

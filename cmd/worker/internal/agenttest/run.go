@@ -15,7 +15,7 @@ import (
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/secrets"
 	"github.com/agentworker/worker/model"
-	"github.com/agentworker/worker/session/gate"
+	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/conversation"
@@ -143,9 +143,9 @@ func (p commands) call(ctx context.Context, c *Case, dir, state string, normal *
 
 // task calls the agent in a worker of its own, and returns the outcome.
 func (c *Case) task(ctx context.Context, p *app.Program, normal *recording.Normal) (_ *outcome, err error) {
-	var approver gate.Approver
+	var approver approval.Approver
 	if c.Approve {
-		approver = gate.AlwaysYes
+		approver = approval.AlwaysYes
 	}
 	a, err := p.OpenWorker(ctx, approver)
 	if err != nil {

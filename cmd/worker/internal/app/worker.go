@@ -24,8 +24,8 @@ import (
 	"github.com/agentworker/worker/policy"
 	"github.com/agentworker/worker/sandbox"
 	"github.com/agentworker/worker/session"
+	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/session/audit"
-	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/lease"
 	"github.com/agentworker/worker/session/presence"
 	"github.com/agentworker/worker/taskt"
@@ -58,14 +58,14 @@ type Worker struct {
 
 // attendance says who may answer for a worker, and for how long it runs.
 type attendance struct {
-	approver gate.Approver // answers what rules ask, besides 'worker approvals' in other processes
-	serves   bool          // somebody may use that, so an answer is worth waiting for
-	stays    bool          // it runs on after a task: it continues subagents of workers that were killed
+	approver approval.Approver // answers what rules ask, besides 'worker approvals' in other processes
+	serves   bool              // somebody may use that, so an answer is worth waiting for
+	stays    bool              // it runs on after a task: it continues subagents of workers that were killed
 }
 
 // OpenWorker opens everything that one task needs. approver answers what rules ask; nil
 // means nobody does. The caller closes the worker.
-func (p *Program) OpenWorker(ctx context.Context, approver gate.Approver) (*Worker, error) {
+func (p *Program) OpenWorker(ctx context.Context, approver approval.Approver) (*Worker, error) {
 	return p.openWorker(ctx, attendance{approver: approver})
 }
 
@@ -204,7 +204,7 @@ func (a *Worker) openSessions(ctx context.Context, above *policy.Store, who atte
 		Approver:    who.approver,
 		Unattended:  !who.serves && p.Settings.ApprovalTimeout == 0,
 		Present:     a.present(),
-		Alone:       !who.serves && !gate.Asks(who.approver),
+		Alone:       !who.serves && !approval.Asks(who.approver),
 		Audit:       a.Audit,
 		Prices:      a.prices,
 		EndNotes:    control.EndNotes,

@@ -10,7 +10,6 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/tui"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session/approval"
-	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/question"
 )
 
@@ -19,10 +18,10 @@ func (p commands) asks() bool { return p.StdinTTY && p.ErrTerm.IsTerminal() }
 
 // approver answers what the rules ask: with yes it approves everything, else it asks the
 // user at the terminal. It is nil without a terminal.
-func (p commands) approver(yes bool) gate.Approver {
+func (p commands) approver(yes bool) approval.Approver {
 	switch {
 	case yes:
-		return gate.AlwaysYes
+		return approval.AlwaysYes
 	case p.asks():
 		return &terminalApprover{p: p, turn: make(chan struct{}, 1)}
 	default:
@@ -38,7 +37,7 @@ type terminalApprover struct {
 	lines chan string // what the user types; closed at its end
 }
 
-// Approve implements [gate.Approver].
+// Approve implements [approval.Approver].
 func (t *terminalApprover) Approve(ctx context.Context, a *approval.Approval) (approval.Answer, error) {
 	select {
 	case t.turn <- struct{}{}:

@@ -13,7 +13,7 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/progress"
 	"github.com/agentworker/worker/cmd/worker/internal/tui"
 	"github.com/agentworker/worker/internal/termtext"
-	"github.com/agentworker/worker/session/gate"
+	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/report"
@@ -89,7 +89,7 @@ func endedBy(ctx context.Context, err error) (record.Status, error) {
 
 // taskApprover is [commands.approver] for a task. In a pipeline nobody is asked, nor
 // waited for.
-func (p commands) taskApprover(opts runOptions) gate.Approver {
+func (p commands) taskApprover(opts runOptions) approval.Approver {
 	if opts.ci.On && !opts.yes {
 		p.Settings.ApprovalTimeout, p.Pipeline = 0, true
 		return nil

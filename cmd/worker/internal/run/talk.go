@@ -22,7 +22,7 @@ import (
 	"github.com/agentworker/worker/internal/secrets"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/model"
-	"github.com/agentworker/worker/session/gate"
+	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/session/log"
 	"github.com/agentworker/worker/session/outcome"
 	"github.com/agentworker/worker/session/record"
@@ -93,9 +93,9 @@ func (p commands) talk(ctx context.Context, name, prompt string, talk talkOption
 	var last string
 	err := p.OnScreen(func() (err error) {
 		c := &talker{p: p, ctx: ctx, items: make(chan any)}
-		var approver gate.Approver = c
+		var approver approval.Approver = c
 		if opts.yes {
-			approver = gate.AlwaysYes
+			approver = approval.AlwaysYes
 		}
 		if c.a, err = p.OpenWorker(ctx, approver); err != nil {
 			return err

@@ -14,7 +14,6 @@ import (
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/approval"
-	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/live"
 	"github.com/agentworker/worker/taskt/conversation"
 )
@@ -33,8 +32,8 @@ type talker struct {
 }
 
 var (
-	_ tui.Agent     = (*talker)(nil)
-	_ gate.Approver = (*talker)(nil)
+	_ tui.Agent         = (*talker)(nil)
+	_ approval.Approver = (*talker)(nil)
 )
 
 // feed sends the screen what comes for it, in its order.
@@ -120,7 +119,7 @@ func (c *talker) SetModel(_ context.Context, name string) error {
 	return err
 }
 
-// Approve implements [gate.Approver]: the user is asked on the screen.
+// Approve implements [approval.Approver]: the user is asked on the screen.
 func (c *talker) Approve(ctx context.Context, a *approval.Approval) (approval.Answer, error) {
 	reply := make(chan approval.Answer, 1)
 	c.show(tui.Asked{Approval: a, Context: ctx, Reply: reply})

@@ -21,7 +21,6 @@ import (
 	"github.com/agentworker/worker/internal/worktree"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/session/approval"
-	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/taskt/conversation"
@@ -139,7 +138,7 @@ func (p commands) compare(ctx context.Context, b *Bundle) {
 }
 
 // run runs the agent of a bundle again.
-func (b *Bundle) run(ctx context.Context, p *app.Program, approver gate.Approver) (status, text string, err error) {
+func (b *Bundle) run(ctx context.Context, p *app.Program, approver approval.Approver) (status, text string, err error) {
 	a, err := p.OpenWorker(ctx, approver)
 	if err != nil {
 		return "", "", err
@@ -239,7 +238,7 @@ func (t *playedSandboxed) EndSession(string) error { return nil }
 const nobody = "Nobody can answer here"
 
 // approver gives the recorded answers; it is nil if nobody could be asked.
-func (c *calls) approver() gate.Approver {
+func (c *calls) approver() approval.Approver {
 	answers := make(map[string]approval.Answer)
 	for _, call := range c.left {
 		answer := approval.Answer{Verdict: approval.ApproveOnce, By: "the bundle"}
@@ -252,7 +251,7 @@ func (c *calls) approver() gate.Approver {
 		}
 		answers[call.Agent+" "+call.ID] = answer
 	}
-	return gate.Recorded(func(_ context.Context, req *approval.Approval) (approval.Answer, error) {
+	return approval.Recorded(func(_ context.Context, req *approval.Approval) (approval.Answer, error) {
 		answer, ok := answers[req.Agent+" "+req.ToolCallID]
 		if !ok {
 			return approval.Answer{Verdict: approval.DenyCall, By: "the bundle"}, nil

@@ -1,31 +1,29 @@
-package gate
+package approval
 
 import (
 	"context"
-
-	"github.com/agentworker/worker/session/approval"
 )
 
 // Approver answers approval requests. Approve may block until ctx ends; an error denies the
 // call. It is safe for concurrent use.
 type Approver interface {
-	Approve(ctx context.Context, a *approval.Approval) (approval.Answer, error)
+	Approve(ctx context.Context, a *Approval) (Answer, error)
 }
 
 // ApproverFunc is a function as an [Approver].
-type ApproverFunc func(ctx context.Context, a *approval.Approval) (approval.Answer, error)
+type ApproverFunc func(ctx context.Context, a *Approval) (Answer, error)
 
 // Approve implements [Approver].
-func (f ApproverFunc) Approve(ctx context.Context, a *approval.Approval) (approval.Answer, error) {
+func (f ApproverFunc) Approve(ctx context.Context, a *Approval) (Answer, error) {
 	return f(ctx, a)
 }
 
 // Recorded is a function as an [Approver] that replays the answers of an earlier run. Nobody
 // sits there.
-type Recorded func(ctx context.Context, a *approval.Approval) (approval.Answer, error)
+type Recorded func(ctx context.Context, a *Approval) (Answer, error)
 
 // Approve implements [Approver].
-func (f Recorded) Approve(ctx context.Context, a *approval.Approval) (approval.Answer, error) {
+func (f Recorded) Approve(ctx context.Context, a *Approval) (Answer, error) {
 	return f(ctx, a)
 }
 
@@ -35,8 +33,8 @@ var AlwaysYes Approver = alwaysYes{}
 type alwaysYes struct{}
 
 // Approve implements [Approver].
-func (alwaysYes) Approve(context.Context, *approval.Approval) (approval.Answer, error) {
-	return approval.Answer{Verdict: approval.ApproveOnce, By: "the caller"}, nil
+func (alwaysYes) Approve(context.Context, *Approval) (Answer, error) {
+	return Answer{Verdict: ApproveOnce, By: "the caller"}, nil
 }
 
 // Sits reports whether an approver asks a person who sits there.

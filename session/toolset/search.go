@@ -1,4 +1,4 @@
-package gate
+package toolset
 
 import (
 	"cmp"
@@ -14,6 +14,7 @@ import (
 	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -31,7 +32,7 @@ const (
 // Declared describes the tools for the next request: what Offered returns, as far as a request has
 // room for the tools of MCP servers. Beyond that, tool_search has their names. In full it declares
 // the ones that the conversation has searched for or called last. A window of 0 is not known.
-func (ts *ToolSet) Declared(rulesets []*permission.Ruleset, trained bool, window int64, messages []model.Message) []model.ToolSpec {
+func (ts *Set) Declared(rulesets []*permission.Ruleset, trained bool, window int64, messages []model.Message) []model.ToolSpec {
 	offered := ts.Offered(rulesets, trained)
 	if ts.source == nil {
 		return offered
@@ -106,7 +107,7 @@ func listNames(names []string) string {
 }
 
 // Known lists the names of the tools that there are, for the model that has called another one.
-func (ts *ToolSet) Known() string {
+func (ts *Set) Known() string {
 	names := ts.Names()
 	if len(names) <= maxKnown {
 		return strings.Join(names, ", ")
@@ -116,9 +117,9 @@ func (ts *ToolSet) Known() string {
 
 // searchTool is tool_search: it finds tools of MCP servers in a set. It has no rules of its own,
 // and finds only what the rules leave.
-type searchTool struct{ set *ToolSet }
+type searchTool struct{ set *Set }
 
-// Spec implements [tool.Tool]. [ToolSet.Declared] offers it where it is needed.
+// Spec implements [tool.Tool]. [Set.Declared] offers it where it is needed.
 func (searchTool) Spec() tool.Spec {
 	return tool.Spec{
 		Name: toolcatalog.ToolSearch,
@@ -169,11 +170,11 @@ func (t searchTool) Run(_ context.Context, call *tool.Call) (tool.Result, error)
 		score int
 	}
 	var matches []match
-	rules := &Layers{Layers: *call.Rules}
+	rules := &gate.Layers{Layers: *call.Rules}
 	byName, names := t.set.now()
 	for _, name := range names {
 		spec := byName[name].Spec()
-		if spec.Server == "" || spec.Unavailable || rules.Barred(spec) != "" {
+		if spec.Server == "" || spec.Unavailable || Barred(rules, spec) != "" {
 			continue
 		}
 		if score := rank(&spec, words); score > 0 {

@@ -1,4 +1,6 @@
-package gate
+// Package toolset has the tools of a session: what its model is offered, what the rules leave of
+// it, and tool_search for what is too much to declare.
+package toolset
 
 import (
 	"bytes"
@@ -14,12 +16,13 @@ import (
 	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/tool"
 )
 
-// ToolSet is the tools of a session. It is safe for concurrent use, so sessions with the same
-// tools share it. It changes only in what a source adds to it: see [ToolSet.With].
-type ToolSet struct {
+// Set is the tools of a session. It is safe for concurrent use, so sessions with the same
+// tools share it. It changes only in what a source adds to it: see [Set.With].
+type Set struct {
 	byName map[string]tool.Tool
 	names  []string // in the order in which the model sees them
 	last   atomic.Pointer[offer]
@@ -44,9 +47,9 @@ type offer struct {
 	offered  []model.ToolSpec
 }
 
-// NewToolSet returns a set of tools. It refuses two of one name.
-func NewToolSet(tools ...tool.Tool) (*ToolSet, error) {
-	ts := &ToolSet{byName: make(map[string]tool.Tool, len(tools)), names: make([]string, 0, len(tools))}
+// New returns a set of tools. It refuses two of one name.
+func New(tools ...tool.Tool) (*Set, error) {
+	ts := &Set{byName: make(map[string]tool.Tool, len(tools)), names: make([]string, 0, len(tools))}
 	for _, t := range tools {
 		name := t.Spec().Name
 		if name == "" || strings.ContainsAny(name, " \t\n") {
@@ -64,12 +67,12 @@ func NewToolSet(tools ...tool.Tool) (*ToolSet, error) {
 // With returns the set with the tools of a source besides, which is asked for them each time.
 // It returns the same slice as long as nothing has changed. A tool of the set is not replaced
 // by one of the source.
-func (ts *ToolSet) With(source func() []tool.Tool) *ToolSet {
-	return &ToolSet{byName: ts.byName, names: ts.names, source: source, allowed: ts.allowed}
+func (ts *Set) With(source func() []tool.Tool) *Set {
+	return &Set{byName: ts.byName, names: ts.names, source: source, allowed: ts.allowed}
 }
 
 // now returns the tools of the moment by their names, and the names in order.
-func (ts *ToolSet) now() (byName map[string]tool.Tool, names []string) {
+func (ts *Set) now() (byName map[string]tool.Tool, names []string) {
 	if ts.source == nil {
 		return ts.byName, ts.names
 	}
@@ -98,14 +101,14 @@ func (ts *ToolSet) now() (byName map[string]tool.Tool, names []string) {
 }
 
 // Get returns the tool of a name; nil means there is none.
-func (ts *ToolSet) Get(name string) tool.Tool {
+func (ts *Set) Get(name string) tool.Tool {
 	byName, _ := ts.now()
 	return byName[name]
 }
 
 // Names returns the names of the tools, in the order in which the model sees them. The caller
 // must not change them.
-func (ts *ToolSet) Names() []string {
+func (ts *Set) Names() []string {
 	_, names := ts.now()
 	return names
 }
@@ -114,7 +117,7 @@ func (ts *ToolSet) Names() []string {
 // them with any arguments. trained says that the model is trained for the tools of
 // [tool.Spec.Trained]. The result is made anew only after a change, and the caller must not
 // change it.
-func (ts *ToolSet) Offered(rulesets []*permission.Ruleset, trained bool) []model.ToolSpec {
+func (ts *Set) Offered(rulesets []*permission.Ruleset, trained bool) []model.ToolSpec {
 	byName, names := ts.now()
 	if last := ts.last.Load(); last != nil && last.trained == trained && slices.Equal(last.rulesets, rulesets) && last.holds(byName, names) {
 		return last.offered
@@ -134,11 +137,11 @@ func (ts *ToolSet) Offered(rulesets []*permission.Ruleset, trained bool) []model
 
 // Only returns the set of the tools that allowed names, with the tools that follow them. A nil
 // allowed names all.
-func (ts *ToolSet) Only(allowed []string) *ToolSet {
+func (ts *Set) Only(allowed []string) *Set {
 	if allowed == nil {
 		return ts
 	}
-	some := &ToolSet{byName: make(map[string]tool.Tool), source: ts.source, allowed: allowed}
+	some := &Set{byName: make(map[string]tool.Tool), source: ts.source, allowed: allowed}
 	for _, name := range ts.names {
 		if t := ts.byName[name]; among(allowed, t.Spec()) {
 			some.byName[name] = t
@@ -149,9 +152,9 @@ func (ts *ToolSet) Only(allowed []string) *ToolSet {
 }
 
 // Replaced returns the set with a tool, instead of one of its name if there is one.
-func (ts *ToolSet) Replaced(t tool.Tool) *ToolSet {
+func (ts *Set) Replaced(t tool.Tool) *Set {
 	name := t.Spec().Name
-	more := &ToolSet{byName: maps.Clone(ts.byName), names: slices.Clone(ts.names), source: ts.source, allowed: ts.allowed}
+	more := &Set{byName: maps.Clone(ts.byName), names: slices.Clone(ts.names), source: ts.source, allowed: ts.allowed}
 	if more.byName[name] == nil {
 		more.names = append(more.names, name)
 	}
@@ -160,14 +163,14 @@ func (ts *ToolSet) Replaced(t tool.Tool) *ToolSet {
 }
 
 // Lasts reports whether the results of the tool of a name stay in a conversation.
-func (ts *ToolSet) Lasts(name string) bool {
+func (ts *Set) Lasts(name string) bool {
 	t := ts.byName[name]
 	return t != nil && t.Spec().Lasting
 }
 
 // CheckAllowed returns an error about the first name in allowed that is not that of a tool of
 // the set with rules of its own.
-func (ts *ToolSet) CheckAllowed(allowed []string) error {
+func (ts *Set) CheckAllowed(allowed []string) error {
 	var known []string
 	byName, names := ts.now()
 	for _, name := range names {
@@ -188,7 +191,7 @@ func (ts *ToolSet) CheckAllowed(allowed []string) error {
 }
 
 // Acts reports whether the model may call a tool that changes more than its own notes.
-func (ts *ToolSet) Acts(rulesets []*permission.Ruleset) bool {
+func (ts *Set) Acts(rulesets []*permission.Ruleset) bool {
 	byName, names := ts.now()
 	return slices.ContainsFunc(names, func(name string) bool {
 		spec := byName[name].Spec()
@@ -223,7 +226,7 @@ func among(allowed []string, spec tool.Spec) bool {
 // means there is none. A tool that has no rules of its own can be denied by its name all the same.
 func barred(rulesets []*permission.Ruleset, spec tool.Spec) string {
 	for _, name := range ruledAs(spec) {
-		if DeniesAll(rulesets, name) {
+		if gate.DeniesAll(rulesets, name) {
 			return name
 		}
 	}
@@ -239,6 +242,14 @@ func deniedByName(rulesets []*permission.Ruleset, spec tool.Spec) bool {
 	})
 }
 
+// Barred returns the tool whose rules deny all calls of this one; empty means there is none.
+func Barred(l *gate.Layers, spec tool.Spec) string {
+	if name := barred(slices.Concat(l.Policies, l.Agents), spec); name != "" || !deniedByName(l.All(), spec) {
+		return name
+	}
+	return spec.Name
+}
+
 // named reports whether a rule with this action names a tool, not only matches it.
 func named(rulesets []*permission.Ruleset, name string, action permission.Action) bool {
 	for _, set := range rulesets {
@@ -249,14 +260,6 @@ func named(rulesets []*permission.Ruleset, name string, action permission.Action
 		}
 	}
 	return false
-}
-
-// Barred returns the tool whose rules deny all calls of this one; empty means there is none.
-func (l *Layers) Barred(spec tool.Spec) string {
-	if name := barred(slices.Concat(l.Policies, l.Agents), spec); name != "" || !deniedByName(l.All(), spec) {
-		return name
-	}
-	return spec.Name
 }
 
 // holds reports whether the tools of the set have not changed since the offer.

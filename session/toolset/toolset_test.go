@@ -1,4 +1,4 @@
-package gate
+package toolset
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -21,7 +22,7 @@ func (s specOnly) Run(context.Context, *tool.Call) (tool.Result, error) { panic(
 // TestTrained holds who is offered a tool that has no rules of its own, and that only some models
 // are trained to call.
 func TestTrained(t *testing.T) {
-	set, err := NewToolSet(specOnly{Name: "write_file"}, specOnly{Name: "edit_file"}, specOnly{Name: "apply_patch", RuledBy: []string{"write_file", "edit_file"}, Trained: true})
+	set, err := New(specOnly{Name: "write_file"}, specOnly{Name: "edit_file"}, specOnly{Name: "apply_patch", RuledBy: []string{"write_file", "edit_file"}, Trained: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,15 +56,15 @@ func TestTrained(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s, trained %v, of %q: offered %v, want %v", c.rules, c.trained, c.allowed, got, c.want)
 		}
-		layers := &Layers{Layers: permission.Layers{Agents: []*permission.Ruleset{rules}}}
-		if barred := layers.Barred(set.Get("apply_patch").Spec()) != ""; c.want && barred {
+		layers := &gate.Layers{Layers: permission.Layers{Agents: []*permission.Ruleset{rules}}}
+		if barred := Barred(layers, set.Get("apply_patch").Spec()) != ""; c.want && barred {
 			t.Errorf("%s: it is offered, and calls are refused", c.rules)
 		}
 	}
 	for _, set := range []permission.Layers{{Static: permission.MustRuleset(permission.Rule{Tool: "apply_patch", Pattern: "*", Action: permission.Deny})},
 		{Policies: []*permission.Ruleset{permission.MustRuleset(permission.Rule{Tool: "apply_patch", Pattern: "*", Action: permission.Deny})}}} {
-		layers := &Layers{Layers: set}
-		if got := layers.Barred(tool.Spec{Name: "apply_patch", RuledBy: []string{"write_file"}}); got != "apply_patch" {
+		layers := &gate.Layers{Layers: set}
+		if got := Barred(layers, tool.Spec{Name: "apply_patch", RuledBy: []string{"write_file"}}); got != "apply_patch" {
 			t.Errorf("a rule of a person or a policy denies apply_patch by name: barred by %q", got)
 		}
 	}

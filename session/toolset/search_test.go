@@ -1,4 +1,4 @@
-package gate
+package toolset
 
 import (
 	"encoding/json"
@@ -8,13 +8,14 @@ import (
 
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/session/gate"
 	"github.com/agentworker/worker/tool"
 )
 
 // serving returns a set with read_file and n tools of a server, each with a description of size bytes.
-func serving(t *testing.T, n, size int) *ToolSet {
+func serving(t *testing.T, n, size int) *Set {
 	t.Helper()
-	set, err := NewToolSet(specOnly{Name: "read_file", InputSchema: json.RawMessage(`{}`)})
+	set, err := New(specOnly{Name: "read_file", InputSchema: json.RawMessage(`{}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +36,7 @@ func rulesOf(t *testing.T, text string) []*permission.Ruleset {
 }
 
 // declared returns the names of declared tools, and the description of tool_search.
-func declared(set *ToolSet, rules []*permission.Ruleset, window int64, messages []model.Message) (names, search string) {
+func declared(set *Set, rules []*permission.Ruleset, window int64, messages []model.Message) (names, search string) {
 	var all []string
 	for _, spec := range set.Declared(rules, false, window, messages) {
 		all = append(all, strings.TrimPrefix(spec.Name, "mcp__forge__"))
@@ -47,7 +48,7 @@ func declared(set *ToolSet, rules []*permission.Ruleset, window int64, messages 
 }
 
 // find has tool_search look for words, and returns the conversation about it.
-func find(t *testing.T, set *ToolSet, rules []*permission.Ruleset, words string) []model.Message {
+func find(t *testing.T, set *Set, rules []*permission.Ruleset, words string) []model.Message {
 	t.Helper()
 	args, err := json.Marshal(map[string]string{"query": words})
 	if err != nil {
@@ -122,12 +123,12 @@ func TestToolSearch(t *testing.T) {
 	if known := set.Known(); len(known) > 3000 || !strings.Contains(known, "tool_search") {
 		t.Errorf("%d bytes: %s", len(known), known)
 	}
-	search7 := &Layers{Layers: permission.Layers{Agents: rules}}
-	if by := search7.Barred(set.Get("tool_search").Spec()); by != "" {
+	search7 := &gate.Layers{Layers: permission.Layers{Agents: rules}}
+	if by := Barred(search7, set.Get("tool_search").Spec()); by != "" {
 		t.Errorf("an agent that lists its tools may not search: %s", by)
 	}
-	denied := &Layers{Layers: permission.Layers{Agents: rulesOf(t, `{"*":"allow","tool_search":"deny"}`)}}
-	if denied.Barred(set.Get("tool_search").Spec()) == "" {
+	denied := &gate.Layers{Layers: permission.Layers{Agents: rulesOf(t, `{"*":"allow","tool_search":"deny"}`)}}
+	if Barred(denied, set.Get("tool_search").Spec()) == "" {
 		t.Error("a rule denies tool_search by name")
 	}
 	if err := set.CheckAllowed([]string{"tool_search"}); err == nil || !strings.Contains(err.Error(), "there is no tool") {
@@ -137,7 +138,7 @@ func TestToolSearch(t *testing.T) {
 
 // TestSearchNames: a description with lines of its own declares no other tool.
 func TestSearchNames(t *testing.T) {
-	set, _ := NewToolSet()
+	set, _ := New()
 	var tools []tool.Tool
 	for i := range 50 {
 		tools = append(tools, specOnly{Name: fmt.Sprintf("mcp__a__t%d", i), Server: "a", Description: fmt.Sprintf("word%d\n- mcp__a__t49: x", i)})
