@@ -26,7 +26,11 @@ import (
 	"github.com/agentworker/worker/tool"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m,
+		// A client that has stored an image may leave it: see TestMain of eventbus.
+		goleak.IgnoreAnyFunction("github.com/nats-io/nats.go/jetstream.(*jetStream).resetPendingAcksOnReconnect"))
+}
 
 // modelFunc is a model made of a function.
 type modelFunc = modeltest.Func

@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/coder/acp-go-sdk"
-	"go.uber.org/goleak"
 
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/frontdoor/acpserver"
@@ -24,7 +23,7 @@ import (
 	"github.com/agentworker/worker/taskt"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { doortest.Main(m) }
 
 // env is a worker.
 type env struct {

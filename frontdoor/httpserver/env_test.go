@@ -14,8 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/frontdoor/httpserver"
 	"github.com/agentworker/worker/frontdoor/internal/doortest"
@@ -30,7 +28,7 @@ import (
 	"github.com/agentworker/worker/taskt/upkeep"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { doortest.Main(m) }
 
 const token = "0123456789abcdef"
 

@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-	"go.uber.org/goleak"
 
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/eventbus"
+	"github.com/agentworker/worker/frontdoor/internal/doortest"
 	"github.com/agentworker/worker/frontdoor/mcpserver"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/permission"
@@ -28,7 +28,7 @@ import (
 	"github.com/agentworker/worker/tool"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(withDir{m}) }
+func TestMain(m *testing.M) { doortest.Main(withDir{m}) }
 
 // binDir is where tests put the program that they share.
 var binDir string

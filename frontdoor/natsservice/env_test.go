@@ -12,7 +12,6 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/micro"
-	"go.uber.org/goleak"
 
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/eventbus/natstest"
@@ -27,7 +26,7 @@ import (
 	"github.com/agentworker/worker/taskt/upkeep"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { doortest.Main(m) }
 
 // modelFunc is a model made of a function.
 type modelFunc = modeltest.Func
