@@ -24,7 +24,8 @@ type load struct {
 	Sessions int
 	Rate     int // pieces a second, of each session
 	For      time.Duration
-	Each     bool // piece by itself
+	Each     bool   // piece by itself
+	Profile  string // a file for the profile of the processor
 }
 
 // figures are what came of a load.
@@ -32,7 +33,7 @@ type figures struct {
 	Cores            float64 // of processors
 	Micros           float64 // of a processor, for a piece
 	First, FirstHigh float64 // ms until a client has the first piece of an answer: the median, and 99 of 100
-	Later            float64 // ms of the others, 99 of 100
+	Later, LaterHigh float64 // ms of the others
 	Lost             int     // sessions whose answer is not whole
 }
 
@@ -42,7 +43,8 @@ func main() {
 	url := flag.String("url", "", "of the server")
 	sessions := flag.String("sessions", "1,100,1000", "how many sessions")
 	rates := flag.String("rates", "50,200", "pieces a second of each")
-	duration := flag.Duration("for", 10*time.Second, "how long the answers stream")
+	duration := flag.Duration("for", 10*time.Second, "how long an answer streams")
+	profile := flag.String("cpuprofile", "", "a file for the profile of the sessions' processor time, of the last load that is joined")
 	flag.Parse()
 	var err error
 	switch {
@@ -54,7 +56,7 @@ func main() {
 			err = measure(l, *url)
 		}
 	default:
-		err = compare(numbers(*sessions), numbers(*rates), *duration)
+		err = compare(numbers(*sessions), numbers(*rates), *duration, *profile)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "pace:", err)
@@ -73,7 +75,7 @@ func numbers(list string) (all []int) {
 }
 
 // compare prints a line for each load, with both ways side by side.
-func compare(sessions, rates []int, duration time.Duration) error {
+func compare(sessions, rates []int, duration time.Duration, profile string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -96,14 +98,14 @@ func compare(sessions, rates []int, duration time.Duration) error {
 		return err
 	}
 	fmt.Printf("%d processors, %s\n", runtime.NumCPU(), loadNow())
-	fmt.Println("                    cores                   us a piece              first ms, p99    later ms, p99")
-	fmt.Println("sessions  a second  each    joined  ratio   each   joined  ratio    each    joined   each     joined")
+	fmt.Println("                    cores                   us a piece              ms until a client has the first piece  and a later one: half, and 99 of 100")
+	fmt.Println("sessions  a second  each    joined  ratio   each   joined  ratio    each             joined            each             joined")
 	var failed error
 	for _, n := range sessions {
 		for _, rate := range rates {
 			var by [2]figures // each piece by itself, and joined
 			for way := range by {
-				if by[way], err = run(self, strings.TrimSpace(line), load{n, rate, duration, way == 0}); err != nil {
+				if by[way], err = run(self, strings.TrimSpace(line), load{n, rate, duration, way == 0, profile}); err != nil {
 					return err
 				}
 				if lost := by[way].Lost; lost > 0 {
@@ -111,8 +113,9 @@ func compare(sessions, rates []int, duration time.Duration) error {
 				}
 			}
 			each, joined := by[0], by[1]
-			fmt.Printf("%8d  %8d  %5.2f  %6.2f  %6.2f  %6.1f  %6.1f  %5.2f  %7.1f  %7.1f  %7.1f  %7.1f\n", n, rate, each.Cores, joined.Cores, joined.Cores/each.Cores,
-				each.Micros, joined.Micros, joined.Micros/each.Micros, each.FirstHigh, joined.FirstHigh, each.Later, joined.Later)
+			fmt.Printf("%8d  %8d  %5.2f  %6.2f  %6.2f  %6.1f  %6.1f  %5.2f  %7.1f %7.1f  %7.1f %7.1f  %7.1f %7.1f  %7.1f %7.1f\n", n, rate, each.Cores, joined.Cores, joined.Cores/each.Cores,
+				each.Micros, joined.Micros, joined.Micros/each.Micros,
+				each.First, each.FirstHigh, joined.First, joined.FirstHigh, each.Later, each.LaterHigh, joined.Later, joined.LaterHigh)
 		}
 	}
 	fmt.Println("afterwards: " + loadNow())
@@ -134,7 +137,7 @@ func run(self, url string, l load) (f figures, err error) {
 	if err != nil {
 		return f, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), l.For+2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), (steady+2)*l.For+2*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, self, "-work", string(data), "-url", url)
 	cmd.Stderr = os.Stderr

@@ -3,14 +3,17 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime/pprof"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,44 +30,68 @@ import (
 	"github.com/agentworker/worker/session/audit"
 )
 
-// serveModel streams answers until it is killed. A piece is the time at which it was sent. The model's
-// name says how many pieces there are, and how many a second.
+// serveModel streams answers until it is killed. It speaks HTTP by itself: what is measured shares the
+// machine with it.
 func serveModel() error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
 	fmt.Printf("http://%s/v1\n", l.Addr())
-	return http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var req struct{ Model string }
-		if json.NewDecoder(r.Body).Decode(&req) != nil {
-			return
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			return err
 		}
-		var pieces, rate int
-		if _, err := fmt.Sscanf(req.Model, "%d-%d", &pieces, &rate); err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
-		}
-		w.Header().Set("Content-Type", "text/event-stream")
-		out := http.NewResponseController(w)
-		tick := time.NewTicker(time.Second / time.Duration(rate))
-		defer tick.Stop()
-		for range pieces {
-			_, err := fmt.Fprintf(w, `data: {"id":"chatcmpl-123","object":"chat.completion.chunk","created":1758000000,"model":"m","system_fingerprint":"fp_1","choices":[{"index":0,"delta":{"content":"%d "},"logprobs":null,"finish_reason":null}]}`+"\n\n", time.Now().UnixMicro())
-			if err != nil || out.Flush() != nil {
-				return
+		go func() {
+			defer conn.Close()
+			for from := bufio.NewReader(conn); stream(conn, from) == nil; {
 			}
-			<-tick.C
+		}()
+	}
+}
+
+// stream answers a request. A piece is the time at which it was sent. The model's name says how many
+// pieces there are, and how many a second.
+func stream(conn net.Conn, from *bufio.Reader) error {
+	r, err := http.ReadRequest(from)
+	if err != nil {
+		return err
+	}
+	var req struct{ Model string }
+	if err := json.NewDecoder(r.Body).Decode(&req); err != nil {
+		return err
+	}
+	if _, err := io.Copy(io.Discard, r.Body); err != nil {
+		return err
+	}
+	var pieces, rate int
+	if _, err := fmt.Sscanf(req.Model, "%d-%d", &pieces, &rate); err != nil {
+		return err
+	}
+	chunk := []byte("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
+	tick := time.NewTicker(time.Second / time.Duration(rate))
+	defer tick.Stop()
+	for range pieces {
+		event := `data: {"id":"chatcmpl-123","object":"chat.completion.chunk","created":1758000000,"model":"m","system_fingerprint":"fp_1","choices":[{"index":0,"delta":{"content":"` +
+			strconv.FormatInt(time.Now().UnixMicro(), 10) + ` "},"logprobs":null,"finish_reason":null}]}` + "\n\n"
+		if _, err := conn.Write(fmt.Appendf(chunk, "%x\r\n%s\r\n", len(event), event)); err != nil {
+			return err
 		}
-		fmt.Fprint(w, `data: {"id":"chatcmpl-123","object":"chat.completion.chunk","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`+"\n\ndata: [DONE]\n\n")
-	}))
+		chunk = chunk[:0]
+		<-tick.C
+	}
+	const end = `data: {"id":"chatcmpl-123","object":"chat.completion.chunk","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n"
+	_, err = fmt.Fprintf(conn, "%x\r\n%s\r\n0\r\n\r\n", len(end), end)
+	return err
 }
 
 // watched is how many of the sessions have a client that reads them.
 const watched = 100
 
-// spread is the time in which the sessions begin.
-const spread = 3 * time.Second
+// steady is how long a load is measured, in answers: all sessions stream, and as many answers begin at any
+// time as end.
+const steady = 2
 
 // measure runs a load, and prints its figures.
 func measure(l load, url string) error {
@@ -103,7 +130,8 @@ func measure(l load, url string) error {
 	return json.NewEncoder(os.Stdout).Encode(f)
 }
 
-// answers has all sessions answer, and returns what that has cost.
+// answers has all sessions answer again and again, and returns what that costs. The sessions begin one by
+// one, spread over the time of an answer, and what is measured begins when all of them stream.
 func answers(ctx context.Context, bus *eventbus.Bus, sessions *session.Manager, l load, pieces int) (f figures, err error) {
 	all := make([]*session.Session, l.Sessions)
 	for i := range all {
@@ -112,62 +140,80 @@ func answers(ctx context.Context, bus *eventbus.Bus, sessions *session.Manager, 
 		}
 	}
 	var mu sync.Mutex
-	var first, later []float64
+	var seen delays
 	var running sync.WaitGroup
-	before, began := processorTime(), time.Now()
+	begin := time.Now().Add(l.For)
+	end := begin.Add(steady * l.For)
 	for i, s := range all {
 		if i%max(1, l.Sessions/watched) == 0 {
 			running.Go(func() {
-				at, rest := follow(ctx, bus, s.Path())
+				own := follow(ctx, bus, s.Path(), begin, end)
 				mu.Lock()
 				defer mu.Unlock()
-				first, later = append(first, at...), append(later, rest...)
+				seen.first, seen.later = append(seen.first, own.first...), append(seen.later, own.later...)
 			})
 		}
 		running.Go(func() {
-			time.Sleep(spread * time.Duration(i) / time.Duration(l.Sessions)) // nobody has all begin at once
-			out := s.Prompt(ctx, "Stream.")
-			err := s.End(out.Status, out.Err)
-			mu.Lock()
-			defer mu.Unlock()
-			if err != nil || strings.Count(out.Text, " ") != pieces {
+			time.Sleep(l.For * time.Duration(i) / time.Duration(l.Sessions))
+			var out session.Outcome
+			whole := true
+			for whole && time.Now().Before(end) {
+				out = s.Prompt(ctx, "Stream.")
+				whole = strings.Count(out.Text, " ") == pieces
+			}
+			if err := s.End(out.Status, out.Err); err != nil || !whole {
+				mu.Lock()
+				defer mu.Unlock()
 				f.Lost++
 			}
 		})
 	}
+	time.Sleep(time.Until(begin))
+	before, began := processorTime(), time.Now()
+	stop, err := profiled(l.Profile)
+	if err != nil {
+		return f, err
+	}
+	time.Sleep(time.Until(end))
+	stop()
+	used, lasted := processorTime()-before, time.Since(began).Seconds()
 	running.Wait()
-	used := processorTime() - before
-	f.Cores = used.Seconds() / time.Since(began).Seconds()
-	f.Micros = float64(used.Microseconds()) / float64(pieces*l.Sessions)
-	f.First, f.FirstHigh, f.Later = share(first, 50), share(first, 99), share(later, 99)
+	f.Cores = used.Seconds() / lasted
+	f.Micros = float64(used.Microseconds()) / (lasted * float64(l.Rate*l.Sessions))
+	f.First, f.FirstHigh = share(seen.first, 50), share(seen.first, 99)
+	f.Later, f.LaterHigh = share(seen.later, 50), share(seen.later, 99)
 	return f, nil
 }
 
-// follow reads a session as a client does, and returns how many ms after they were sent its pieces came.
-func follow(ctx context.Context, bus *eventbus.Bus, path event.Path) (first, later []float64) {
+// delays are how many ms after they were sent a client had the pieces of answers: the first of each, and
+// the others.
+type delays struct{ first, later []float64 }
+
+// follow reads a session as a client does, and returns the delays of what was sent from begin to end.
+func follow(ctx context.Context, bus *eventbus.Bus, path event.Path, begin, end time.Time) (all delays) {
+	answer := ""
 	for d, err := range bus.Follow(ctx, path, &eventbus.FollowOptions{Live: true}) {
 		if err != nil || d.Ends() {
-			return first, later
+			return all
 		}
-		var ev struct{ Type, Delta string }
+		var ev struct{ Type, MessageID, Delta string }
 		if json.Unmarshal(d.Raw, &ev) != nil || ev.Type != "content_delta" {
 			continue
 		}
 		now := time.Now().UnixMicro()
+		to := &all.later
+		if ev.MessageID != answer {
+			answer, to = ev.MessageID, &all.first
+		}
 		for piece := range strings.FieldsSeq(ev.Delta) {
 			at, err := strconv.ParseInt(piece, 10, 64)
-			if err != nil {
-				continue
+			if err == nil && begin.UnixMicro() <= at && at < end.UnixMicro() {
+				*to = append(*to, float64(now-at)/1000)
 			}
-			ms := float64(now-at) / 1000
-			if len(first) == 0 {
-				first = append(first, ms)
-			} else {
-				later = append(later, ms)
-			}
+			to = &all.later
 		}
 	}
-	return first, later
+	return all
 }
 
 // share returns the value that so many of 100 do not pass.
@@ -177,6 +223,18 @@ func share(all []float64, hundredths int) float64 {
 	}
 	slices.Sort(all)
 	return all[len(all)*hundredths/100]
+}
+
+// profiled profiles the processor until stop is called.
+func profiled(file string) (stop func(), err error) {
+	if file == "" {
+		return func() {}, nil
+	}
+	out, err := os.Create(file)
+	if err != nil {
+		return nil, err
+	}
+	return func() { pprof.StopCPUProfile(); out.Close() }, pprof.StartCPUProfile(out)
 }
 
 func processorTime() time.Duration {

@@ -3,6 +3,7 @@ package anthropicmodel
 import (
 	"cmp"
 	"crypto/rand"
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -20,6 +21,9 @@ type answer struct {
 	usage    model.Usage
 	stop     anthropic.StopReason
 	complete bool // message_stop has been seen
+
+	repeated endpoint.Repeated
+	last     anthropic.MessageStreamEventUnion // that was learned: like those that are repeated
 }
 
 // block is a content block that is arriving.
@@ -60,6 +64,29 @@ func (a *answer) add(event anthropic.MessageStreamEventUnion) []model.Part {
 		return a.finish()
 	}
 	return nil
+}
+
+// learn keeps an event that says a text, and nothing else.
+func (a *answer) learn(data []byte, event anthropic.MessageStreamEventUnion) {
+	text := textOf(event)
+	if text != "" && a.repeated.Learn(data, text, func(data []byte) (string, bool) {
+		var like anthropic.MessageStreamEventUnion
+		err := json.Unmarshal(data, &like)
+		return textOf(like), err == nil && like.Type == event.Type && like.Index == event.Index && like.Delta.Type == event.Delta.Type
+	}) {
+		a.last = event
+	}
+}
+
+// textOf returns the text of an event that says a piece of one.
+func textOf(event anthropic.MessageStreamEventUnion) string {
+	switch {
+	case event.Type == "content_block_delta" && event.Delta.Type == "text_delta":
+		return event.Delta.Text
+	case event.Type == "content_block_delta" && event.Delta.Type == "thinking_delta":
+		return event.Delta.Thinking
+	}
+	return ""
 }
 
 // finish returns the last parts of an answer.

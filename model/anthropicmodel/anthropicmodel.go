@@ -159,6 +159,14 @@ func (m *Model) read(ctx context.Context, res *http.Response, flow *endpoint.Flo
 	var broken error
 	for broken == nil && events.Next() {
 		data := bytes.TrimSpace(events.Event().Data)
+		if text, ok := answer.repeated.Text(data); ok {
+			event := answer.last
+			event.Delta.Text, event.Delta.Thinking = text, text // which of them counts, its type says
+			if !flow.Add(answer.add(event)...) {
+				return
+			}
+			continue
+		}
 		if !bytes.HasPrefix(data, []byte("{")) {
 			continue // it keeps the connection alive
 		}
@@ -173,6 +181,7 @@ func (m *Model) read(ctx context.Context, res *http.Response, flow *endpoint.Flo
 			flow.Fail(m.sent(data))
 			return
 		}
+		answer.learn(data, event)
 		if !flow.Add(answer.add(event)...) {
 			return
 		}

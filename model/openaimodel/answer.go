@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"github.com/agentworker/worker/model"
@@ -66,9 +67,14 @@ type delta struct {
 	Opaque  string `json:"reasoning_opaque"`  // Copilot
 }
 
-// thoughts returns what a model thinks in a delta. Some servers say it under several names.
+// thinking are the fields of what a model thinks. Some servers say it under several names.
+func (d *delta) thinking() []*content {
+	return []*content{&d.ReasoningContent, &d.Reasoning, &d.ReasoningText, &d.Thinking, &d.ThinkingContent, &d.Thought}
+}
+
+// thoughts returns what a model thinks in a delta.
 func (d *delta) thoughts() string {
-	for _, c := range []content{d.ReasoningContent, d.Reasoning, d.ReasoningText, d.Thinking, d.ThinkingContent, d.Thought} {
+	for _, c := range d.thinking() {
 		if said := c.text + c.thought; said != "" {
 			return said
 		}
@@ -95,6 +101,9 @@ type answer struct {
 	calls     calls
 	sealed    sealed
 	usage     *model.Usage
+
+	repeated endpoint.Repeated
+	thinks   bool // what is repeated is a thought
 }
 
 // add takes the data of an event and returns the parts in it. What begins like no JSON object keeps
@@ -107,6 +116,9 @@ func (a *answer) add(event string, data []byte) ([]model.Part, error) {
 	}
 	if list := bytes.TrimPrefix(data, []byte("[")); bytes.HasPrefix(bytes.TrimSpace(list), []byte("{")) { // Gemini's list of one error
 		data = bytes.TrimSpace(bytes.TrimSuffix(list, []byte("]")))
+	}
+	if text, ok := a.repeated.Text(data); ok {
+		return a.addDelta(deltaOf(text, a.thinks)), nil
 	}
 	if !bytes.HasPrefix(data, []byte("{")) {
 		return nil, nil
@@ -121,6 +133,7 @@ func (a *answer) add(event string, data []byte) ([]model.Part, error) {
 	if c.Object == "error" || event == "error" && c.Choices == nil { // vLLM, llama.cpp: instead of a chunk
 		return nil, openaiwire.SentError(data)
 	}
+	a.learn(data, &c)
 	var parts []model.Part
 	counts := cmp.Or(c.Usage, c.Groq.Usage)
 	for _, choice := range c.Choices {
@@ -148,6 +161,49 @@ func (a *answer) add(event string, data []byte) ([]model.Part, error) {
 		a.done = a.finish != "" // earlier counts, which some servers send, are not the last
 	}
 	return parts, nil
+}
+
+// only returns the text that a chunk says if it says nothing else, and whether it is a thought.
+func (c *chunk) only() (text string, thought bool) {
+	if len(c.Choices) != 1 {
+		return "", false
+	}
+	choice := c.Choices[0]
+	for i, said := range append([]*content{&choice.Delta.Content}, choice.Delta.thinking()...) {
+		if said.text != "" {
+			text, thought, *said = said.text, i > 0, content{}
+			break
+		}
+	}
+	if len(choice.Delta.ToolCalls)+len(choice.Delta.Details) == 0 { // empty lists say nothing
+		choice.Delta.ToolCalls, choice.Delta.Details = nil, nil
+	}
+	rest := chunk{Usage: c.Usage, Groq: c.Groq}
+	if !reflect.ValueOf(choice).IsZero() || !reflect.ValueOf(rest).IsZero() {
+		return "", false
+	}
+	return text, thought
+}
+
+// learn keeps a chunk that says a text, and nothing else.
+func (a *answer) learn(data []byte, c *chunk) {
+	text, thought := c.only()
+	if text != "" && a.repeated.Learn(data, text, func(data []byte) (string, bool) {
+		var like chunk
+		err := json.Unmarshal(data, &like)
+		text, is := like.only()
+		return text, err == nil && is == thought
+	}) {
+		a.thinks = thought
+	}
+}
+
+// deltaOf returns a delta with nothing but a text.
+func deltaOf(text string, thought bool) *delta {
+	if thought {
+		return &delta{ReasoningContent: content{text: text}}
+	}
+	return &delta{Content: content{text: text}}
 }
 
 func (a *answer) addDelta(d *delta) []model.Part {

@@ -23,7 +23,7 @@ const BOM = "\uFEFF"
 type Body struct {
 	io.ReadCloser
 	end   *strings.Reader
-	last  string // the last bytes, up to two
+	last  [2]byte // the last bytes; 0 before there are any
 	ended bool
 }
 
@@ -150,9 +150,8 @@ func (b *Body) Read(p []byte) (int, error) {
 		return b.end.Read(p)
 	}
 	n, err := b.ReadCloser.Read(p)
-	if n > 0 {
-		last := b.last + string(p[max(0, n-2):n])
-		b.last = last[max(0, len(last)-2):]
+	for _, c := range p[max(0, n-2):n] {
+		b.last[0], b.last[1] = b.last[1], c
 	}
 	if errors.Is(err, io.EOF) {
 		b.ended, err = true, nil
@@ -162,5 +161,5 @@ func (b *Body) Read(p []byte) (int, error) {
 
 // CutOff reports whether err is a JSON error because the body ended within an event.
 func (b *Body) CutOff(err error) bool {
-	return b.ended && b.last != "\n\n" && b.last != "\r\n" && errors.As(err, new(*json.SyntaxError))
+	return b.ended && string(b.last[:]) != "\n\n" && string(b.last[:]) != "\r\n" && errors.As(err, new(*json.SyntaxError))
 }

@@ -20,11 +20,13 @@ const (
 	few       = 10                     // streams, up to which the window is the shortest
 	many      = 100                    // streams, from which on it is the longest
 	quick     = 4                      // reads of a burst that are not held up
+	together  = 16                     // streams that are read together, at least
+	apart     = 5 * time.Millisecond   // between those that are not, at least
 	muchRead  = 2 << 10                // bytes behind which more is taken to be there already
 )
 
-// streams counts the open streams of the process.
-var streams atomic.Int64
+// streams counts the open streams of the process, and all so far.
+var streams, opened atomic.Int64
 
 // window returns how long a read is held up.
 func window() time.Duration {
@@ -32,11 +34,14 @@ func window() time.Duration {
 	return minWindow + (maxWindow-minWindow)*time.Duration(over)/(many-few)
 }
 
-// untilTick returns the time until the next tick after a read. All streams have the same ticks: what is
-// read together is stored together.
-func untilTick(last time.Time) time.Duration {
+// untilTick returns the time until the next tick of a stream after a read, by the stream's number. Some
+// streams have the same ticks: what is read together is stored together. Many have not, since a
+// new answer would wait for all of them.
+func untilTick(number int64, last time.Time) time.Duration {
 	w := window()
-	return w - time.Duration(last.UnixNano())%w - time.Since(last)
+	groups := min(max(streams.Load()/together, 1), int64(w/apart))
+	phase := w * time.Duration(number%groups) / time.Duration(groups)
+	return w - time.Duration(last.UnixNano()-phase.Nanoseconds())%w - time.Since(last)
 }
 
 // errLeft ends the reading of an answer whose caller has left.
@@ -111,19 +116,20 @@ func (f *Flow) Fail(err error) {
 // paced is a body that is read at a pace.
 type paced struct {
 	io.ReadCloser
-	ctx   context.Context
-	flow  *Flow
-	last  time.Time // of the last read's end
-	much  bool      // it brought so much that more is there
-	reads int       // of the burst
-	timer *time.Timer
+	ctx    context.Context
+	flow   *Flow
+	number int64
+	last   time.Time // of the last read's end
+	much   bool      // it brought so much that more is there
+	reads  int       // of the burst
+	timer  *time.Timer
 }
 
 // Pace has the body of a response read at a pace, and the flow flushed before each read. The caller
 // calls end when nothing more is read.
 func Pace(ctx context.Context, res *http.Response, flow *Flow) (end func()) {
 	streams.Add(1)
-	res.Body = &paced{ReadCloser: res.Body, ctx: ctx, flow: flow}
+	res.Body = &paced{ReadCloser: res.Body, ctx: ctx, flow: flow, number: opened.Add(1)}
 	return func() { streams.Add(-1) }
 }
 
@@ -133,7 +139,7 @@ func (p *paced) Read(b []byte) (int, error) {
 		return 0, errLeft
 	}
 	if p.reads > quick && !p.much {
-		p.wait(untilTick(p.last))
+		p.wait(untilTick(p.number, p.last))
 	}
 	began := time.Now()
 	n, err := p.ReadCloser.Read(b)
