@@ -369,6 +369,8 @@ func (d Decision) Reason() string {
 	}
 	reason += "."
 	switch {
+	case d.Action == Deny && d.Rule.Note != "":
+		reason += " " + d.Rule.Note
 	case d.Action == Deny && d.Caller:
 		reason += " It is a rule of the agent's caller, which holds for those that it calls: nobody can approve the call."
 	case d.Action == Deny && d.Layer == LayerAgent:

@@ -42,6 +42,10 @@ type Rule struct {
 	// itself. It is about files that a call names, and not about what the call
 	// may touch besides.
 	Own bool
+
+	// Note says in a refusal why nobody can lift the rule, and what would. Empty says whose
+	// rule it is.
+	Note string
 }
 
 // String returns the rule as a sentence of the compact format.

@@ -26,7 +26,7 @@ func (c *child) open(ctx context.Context, made *tool.Call) error {
 		spec.ParentMessageID, spec.ParentCallID = made.MessageID, made.ID
 	}
 	if c.Child, err = c.service.sessions.OpenChild(ctx, spec, c); err == nil {
-		err = c.checkShared(ctx)
+		err = c.begun(ctx)
 	}
 	if err != nil {
 		return errors.Join(err, c.place.Abandon(ctx))
@@ -41,17 +41,30 @@ func (c *child) open(ctx context.Context, made *tool.Call) error {
 	return nil
 }
 
-// checkShared ends a session that resumes another if a third one has come to share its budget
-// in the meantime: each of the two finds the other.
-func (c *child) checkShared(ctx context.Context) error {
-	if c.from == nil || c.from.claimed != nil || c.Budget() == nil {
+// begun does what comes between the opening of a session that resumes another and its first step.
+// It ends the session on an error.
+func (c *child) begun(ctx context.Context) error {
+	if c.from == nil || c.from.claimed != nil {
 		return nil
 	}
-	_, err := c.service.budgets.carried(ctx, c.from, c.parent, c.ID())
+	err := c.checkShared(ctx)
+	if err == nil && c.from.opened != nil {
+		err = c.from.opened(ctx)
+	}
 	if err == nil {
 		return nil
 	}
 	return errors.Join(err, c.End(record.Failed, err))
+}
+
+// checkShared returns an error if a third session has come to share the budget of this one and of
+// the one that it resumes: each of the two finds the other.
+func (c *child) checkShared(ctx context.Context) error {
+	if c.Budget() == nil {
+		return nil
+	}
+	_, err := c.service.budgets.carried(ctx, c.from, c.parent, c.ID())
+	return err
 }
 
 // Enter implements [session.Task].

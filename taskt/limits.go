@@ -77,6 +77,9 @@ func (l Limits) within(limit time.Duration) time.Duration {
 // all children that may run and as many that wait, and 100 at least.
 func (l Limits) OpenCalls() int { return max(100, 2*l.withDefaults().Running) }
 
+// maxDepth is how deep nesting may be made.
+const maxDepth = 5
+
 // Check returns an error that names the first limit out of its range.
 func (l Limits) Check() error {
 	l = l.withDefaults()
@@ -89,8 +92,8 @@ func (l Limits) Check() error {
 		return fmt.Errorf("the time of %s after which a subagent has stalled is not within 1s and 24h", errtext.Duration(l.Stall))
 	case l.StallNotice != 0 && (l.StallNotice < time.Second || l.StallNotice > input.MaxTime):
 		return fmt.Errorf("the time of %s after which a subagent is said to have stalled is not within 1s and 24h", errtext.Duration(l.StallNotice))
-	case l.Depth < 1 || l.Depth > 5:
-		return fmt.Errorf("the nesting depth %d is not within 1 and 5", l.Depth)
+	case l.Depth < 1 || l.Depth > maxDepth:
+		return fmt.Errorf("the nesting depth %d is not within 1 and %d", l.Depth, maxDepth)
 	case l.Running < 1 || l.Running > 10_000:
 		return fmt.Errorf("%d children at once are not within 1 and 10,000", l.Running)
 	case l.PerParent < 1 || l.PerParent > 10_000:

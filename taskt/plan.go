@@ -294,18 +294,27 @@ func (p *planner) skillTool(usable, loaded []*skills.Skill, paths permission.Wor
 }
 
 // AgentRules returns the ruleset of an agent's session at a depth: the agent's own rules, then
-// those in own, which no file can lift. Where nesting ends, at maxDepth, the last one denies
+// those in own, which no file can lift. Where nesting ends, at the deepest, the last one denies
 // task.
-func AgentRules(def *agentdefs.Definition, own []permission.Rule, depth, maxDepth int) (*permission.Ruleset, error) {
-	if depth >= maxDepth {
-		own = append(slices.Clone(own), noTask)
+func AgentRules(def *agentdefs.Definition, own []permission.Rule, depth, deepest int) (*permission.Ruleset, error) {
+	if depth >= deepest {
+		own = append(slices.Clone(own), noTask(deepest))
 	}
 	return def.Permission.Append(own...)
 }
 
-var noTask = permission.Rule{
-	Tool: toolcatalog.Task, Pattern: "*", Action: permission.Deny,
-	Source: permission.Source{File: "nesting limit"},
+// noTask returns the rule that ends nesting at a depth.
+func noTask(deepest int) permission.Rule {
+	note := fmt.Sprintf("Agents may call agents %d deep here (--max-depth), and nobody can approve a deeper call. ", deepest)
+	if deepest < maxDepth {
+		note += fmt.Sprintf("A worker that is started with --max-depth %d allows it.", deepest+1)
+	} else {
+		note += "That is the most that --max-depth can be."
+	}
+	return permission.Rule{
+		Tool: toolcatalog.Task, Pattern: "*", Action: permission.Deny,
+		Source: permission.Source{File: "nesting limit"}, Note: note,
+	}
 }
 
 // helper returns an agent of the worker's own, such as summary, as sessions use it.

@@ -57,7 +57,7 @@ func (s *Service) resumed(ctx context.Context, by offer.Caller, parent *session.
 	in := t.input()
 	in.AgentType, in.Description, in.Prompt, in.Background = before.Agent, before.Description, r.Prompt, new(true)
 	in.Cleanup = "" // it is in use again
-	from := &resumption{record: before, assignment: r.Assignment}
+	from := &resumption{record: before, assignment: r.Assignment, opened: r.Opened}
 	from.assignment.Role = cmp.Or(r.Assignment.Role, before.Role)
 	from.ID, from.Path, from.Model, from.MessageID = before.ID, before.Path, before.Model, r.MessageID
 	if from.Messages, err = s.sessions.Store().Transcripts.ConversationTo(ctx, before.ID, r.FromStep); err != nil {

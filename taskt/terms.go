@@ -98,9 +98,10 @@ type resumption struct {
 	session.Resumed
 	record *record.Record // of the other one; of the session itself if it was claimed
 
-	assignment requests.Assignment // what differs from that of the call
-	isolated   bool                // it worked in a worktree
-	worktree   string              // its folder; empty means it is removed
+	assignment requests.Assignment             // what differs from that of the call
+	opened     func(ctx context.Context) error // runs before the first step; nil means nothing does
+	isolated   bool                            // it worked in a worktree
+	worktree   string                          // its folder; empty means it is removed
 
 	claimed *recovery.Claimed // nil means it was not
 	task    int               // of a claimed one: which of its messages says what it is to do

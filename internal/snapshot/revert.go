@@ -111,14 +111,8 @@ func (s *Store) file(session string, changes []Change) (File, error) {
 
 // Revert makes files what they were. Without force nothing changes if one of them has a conflict.
 func Revert(files []File, force bool) error {
-	var conflicts []string
-	for _, f := range files {
-		if f.Conflict != "" && !force {
-			conflicts = append(conflicts, f.Path+": "+f.Conflict)
-		}
-	}
-	if len(conflicts) > 0 {
-		return fmt.Errorf("nothing is undone, since that would undo changes of others, too:\n%s", strings.Join(conflicts, "\n"))
+	if err := Conflicts(files); err != nil && !force {
+		return err
 	}
 	for _, f := range files {
 		if f.Undone() {
@@ -129,6 +123,21 @@ func Revert(files []File, force bool) error {
 		}
 	}
 	return nil
+}
+
+// Conflicts returns an error that names the files with changes of others, which Revert would undo,
+// too; nil without any.
+func Conflicts(files []File) error {
+	var conflicts []string
+	for _, f := range files {
+		if f.Conflict != "" {
+			conflicts = append(conflicts, f.Path+": "+f.Conflict)
+		}
+	}
+	if len(conflicts) == 0 {
+		return nil
+	}
+	return fmt.Errorf("nothing is undone, since that would undo changes of others, too:\n%s", strings.Join(conflicts, "\n"))
 }
 
 // restore makes the file what it was, unless somebody changes it at this moment.

@@ -38,7 +38,11 @@ func (rd *Reader) ConversationTo(ctx context.Context, id string, step int) ([]*l
 	case step != 0 && state.Compacted:
 		return nil, fmt.Errorf("session %s was compacted: what its model had read at step %d is a summary now", r.ID, step)
 	case !ok:
-		return nil, fmt.Errorf("session %s has no step %d: it has the steps 1 to %d", r.ID, step, r.Steps)
+		has := fmt.Sprintf("it has the steps 1 to %d", r.Steps)
+		if r.Steps == 0 {
+			has = "it ended before its first step"
+		}
+		return nil, fmt.Errorf("session %s has no step %d: %s", r.ID, step, has)
 	}
 	before, err := rd.before(ctx, r, state)
 	return append(before, own...), err

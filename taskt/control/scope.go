@@ -52,6 +52,10 @@ type Resumption struct {
 	FromStep  int    // the last step of Record that the next run continues; 0 means all
 
 	Assignment requests.Assignment // what changes of its task; Prompt has it, too
+
+	// Opened runs once nothing refuses the run any more, and before its first step. Its error
+	// fails the run. nil means nothing runs.
+	Opened func(ctx context.Context) error
 }
 
 // get returns the record of a session that the caller reaches, or of the one that resumed it.

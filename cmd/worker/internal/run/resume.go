@@ -82,18 +82,8 @@ type beginning struct {
 	files bool // they are made what they were after the step
 }
 
-// restore makes the files that a session has changed what they were, if it is to.
-func (b *beginning) restore(ctx context.Context, a *app.Worker, r *record.Record, stderr io.Writer) error {
-	if b.step == 0 {
-		return nil
-	}
-	if _, err := a.Records.Transcripts.ConversationTo(ctx, r.ID, b.step); err != nil || !b.files {
-		return err
-	}
-	files, err := app.Snapshots(a.Workspace).Files(r.ID, b.step, nil)
-	if err != nil {
-		return err
-	}
+// restore makes the files that a session has changed what they were before.
+func restore(files []snapshot.File, r *record.Record, stderr io.Writer) error {
 	if err := snapshot.Revert(files, false); err != nil {
 		return err
 	}
@@ -118,11 +108,24 @@ func resumption(ctx context.Context, a *app.Worker, id, message string, assignme
 	case !r.Status.Ended():
 		return nil, fmt.Errorf("session %s has not ended: 'worker sessions send %s MESSAGE' sends it a message", r.ID, r.ID)
 	}
-	if err := from.restore(ctx, a, r, stderr); err != nil {
-		return nil, err
+	if from.step > 0 {
+		if _, err := a.Records.Transcripts.ConversationTo(ctx, r.ID, from.step); err != nil {
+			return nil, err
+		}
+	}
+	resumed := control.Resumption{Record: r, FromStep: from.step, Prompt: assignment.Told(message), Assignment: assignment}
+	if from.files {
+		files, err := app.Snapshots(a.Workspace).Files(r.ID, from.step, nil)
+		if err == nil {
+			err = snapshot.Conflicts(files)
+		}
+		if err != nil {
+			return nil, err
+		}
+		resumed.Opened = func(context.Context) error { return restore(files, r, stderr) }
 	}
 	return &oneTask{"worker sessions resume " + r.ID, func(ctx context.Context, root *session.Session) *taskt.Result {
-		run := a.Tasks.Resume(ctx, root, control.Resumption{Record: r, FromStep: from.step, Prompt: assignment.Told(message), Assignment: assignment})
+		run := a.Tasks.Resume(ctx, root, resumed)
 		<-run.Done()
 		return run.Result()
 	}}, nil
