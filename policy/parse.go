@@ -34,8 +34,10 @@ var keys = func() map[string]func(r *reader, v *hujson.Value) error {
 		"sandbox":      (*reader).sandboxed,
 		"maskForModel": (*reader).masked,
 
-		"allowedMcpServers": serversOf(false),
-		"deniedMcpServers":  serversOf(true),
+		mcpServers.allowed(): serversOf(mcpServers, false),
+		mcpServers.denied():  serversOf(mcpServers, true),
+		lspServers.allowed(): serversOf(lspServers, false),
+		lspServers.denied():  serversOf(lspServers, true),
 	}
 	for _, k := range kinds {
 		all[string(k.kind)] = listOf(k.kind, k.what, k.names)

@@ -22,7 +22,7 @@ type Policy struct {
 	bounds  map[string]Bound  // by the keys of settings
 	budgets []Budget          // one for each file that has any
 	lists   map[Kind][]list   // one for each file that has any
-	servers []serverList      // MCP servers, one for each list of a file
+	servers []serverList      // MCP and language servers, one for each list of a file
 	sandbox permission.Source // where one is required; no file means none is
 	masks   permission.Source // where models must not read credentials; no file means they may
 	noRules permission.Source // where "always" is forbidden; no file means it is not

@@ -11,8 +11,20 @@ import (
 	"github.com/agentworker/worker/permission/glob"
 )
 
-// serverEntry is an entry of "allowedMcpServers" or "deniedMcpServers": a name, a whole
-// command line, or a pattern of URLs. Claude Code's managed settings have the same form.
+// serverKind is what kind of servers a list is about.
+type serverKind struct{ key, shown, forms string }
+
+// The kinds of servers.
+var (
+	mcpServers = serverKind{"McpServers", "MCP servers", `{"serverName"}, {"serverCommand"} or {"serverUrl"}`}
+	lspServers = serverKind{"LspServers", "language servers", `{"serverName"} or {"serverCommand"}`}
+)
+
+func (k serverKind) allowed() string { return "allowed" + k.key }
+func (k serverKind) denied() string  { return "denied" + k.key }
+
+// serverEntry is an entry of a list of servers: a name, a whole command line, or a pattern of URLs. The
+// lists of MCP servers in Claude Code's managed settings have the same form.
 type serverEntry struct {
 	name    string
 	command []string
@@ -30,8 +42,9 @@ func (e *serverEntry) has(name string, argv []string, url string) bool {
 	return url != "" && e.url.Match(url)
 }
 
-// serverList is what one file says of MCP servers.
+// serverList is what one file says of servers of a kind.
 type serverList struct {
+	kind    serverKind
 	source  permission.Source
 	deny    bool
 	entries []serverEntry
@@ -40,31 +53,44 @@ type serverList struct {
 // AllowsServer returns an error if a file forbids an MCP server: one of "deniedMcpServers"
 // means it, or "allowedMcpServers" is there and none of it does.
 func (p *Policy) AllowsServer(name string, argv []string, url string) error {
+	return p.allows(mcpServers, name, argv, url)
+}
+
+// AllowsLanguageServer is AllowsServer for a language server, "deniedLspServers" and
+// "allowedLspServers".
+func (p *Policy) AllowsLanguageServer(name string, argv []string) error {
+	return p.allows(lspServers, name, argv, "")
+}
+
+func (p *Policy) allows(kind serverKind, name string, argv []string, url string) error {
 	if p == nil {
 		return nil
 	}
 	for _, l := range p.servers {
+		if l.kind != kind {
+			continue
+		}
 		found := slices.ContainsFunc(l.entries, func(e serverEntry) bool { return e.has(name, argv, url) })
 		switch {
 		case l.deny && found:
-			return fmt.Errorf("the policy forbids it (%s: deniedMcpServers)", l.source)
+			return fmt.Errorf("the policy forbids it (%s: %s)", l.source, kind.denied())
 		case !l.deny && !found:
-			return fmt.Errorf("the policy does not have it (%s: allowedMcpServers)", l.source)
+			return fmt.Errorf("the policy does not have it (%s: %s)", l.source, kind.allowed())
 		}
 	}
 	return nil
 }
 
-// serversOf returns a function that reads a list of MCP servers.
-func serversOf(deny bool) func(*reader, *hujson.Value) error {
+// serversOf returns a function that reads a list of servers.
+func serversOf(kind serverKind, deny bool) func(*reader, *hujson.Value) error {
 	return func(r *reader, v *hujson.Value) error {
 		array, ok := v.Value.(*hujson.Array)
 		if !ok {
-			return r.refuse(v, "want a list of {\"serverName\"}, {\"serverCommand\"} or {\"serverUrl\"}")
+			return r.refuse(v, "want a list of %s", kind.forms)
 		}
-		l := serverList{source: r.at(v), deny: deny}
+		l := serverList{kind: kind, source: r.at(v), deny: deny}
 		for i := range array.Elements {
-			e, err := r.serverEntry(&array.Elements[i])
+			e, err := r.serverEntry(kind, &array.Elements[i])
 			if err != nil {
 				return err
 			}
@@ -76,10 +102,10 @@ func serversOf(deny bool) func(*reader, *hujson.Value) error {
 }
 
 // serverEntry reads one entry.
-func (r *reader) serverEntry(v *hujson.Value) (e serverEntry, err error) {
+func (r *reader) serverEntry(kind serverKind, v *hujson.Value) (e serverEntry, err error) {
 	object, ok := v.Value.(*hujson.Object)
 	if !ok || len(object.Members) != 1 {
-		return e, r.refuse(v, "want an object with one of the keys serverName, serverCommand and serverUrl")
+		return e, r.refuse(v, "want an object with one key: %s", kind.forms)
 	}
 	key, value := object.Members[0].Name.Value.(hujson.Literal).String(), &object.Members[0].Value
 	text, isText := value.Value.(hujson.Literal)
@@ -87,7 +113,7 @@ func (r *reader) serverEntry(v *hujson.Value) (e serverEntry, err error) {
 	switch {
 	case key == "serverName" && isText:
 		e.name = text.String()
-	case key == "serverUrl" && isText:
+	case key == "serverUrl" && isText && kind == mcpServers:
 		if e.url, err = glob.Compile(text.String()); err != nil {
 			return e, r.refuse(value, "serverUrl: %v", err)
 		}
@@ -104,12 +130,12 @@ func (r *reader) serverEntry(v *hujson.Value) (e serverEntry, err error) {
 			e.command = append(e.command, word.String())
 		}
 	default:
-		return e, r.refuse(value, "%s: want a text below serverName or serverUrl, or a list below serverCommand", key)
+		return e, r.refuse(value, "%s: want %s, with a text, or a list of texts below serverCommand", key, kind.forms)
 	}
 	return e, nil
 }
 
-// serverLines says for people what is said of MCP servers.
+// serverLines says for people what is said of servers.
 func (p *Policy) serverLines() []string {
 	var lines []string
 	for _, l := range p.servers {
@@ -131,7 +157,7 @@ func (p *Policy) serverLines() []string {
 		if len(names) == 0 {
 			names = []string{"none"}
 		}
-		lines = append(lines, fmt.Sprintf("MCP servers %s%s (%s)", word, strings.Join(names, ", "), l.source))
+		lines = append(lines, fmt.Sprintf("%s %s%s (%s)", l.kind.shown, word, strings.Join(names, ", "), l.source))
 	}
 	return lines
 }

@@ -44,7 +44,27 @@ func TestServers(t *testing.T) {
 			t.Errorf("%s: %s %s%s: %q, want %q", c.text, c.name, c.argv, c.url, got, c.want)
 		}
 	}
-	for _, text := range []string{`{"allowedMcpServers": {}}`, `{"allowedMcpServers": ["x"]}`, `{"allowedMcpServers": [{}]}`, `{"allowedMcpServers": [{"serverName": ""}]}`,
+	above, _ := policytest.Open(t, `{"allowedLspServers": [{"serverCommand": ["gopls"]}, {"serverName": "zig"}], "deniedLspServers": [{"serverName": "zig"}]}`)
+	now, err := above.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := now.AllowsLanguageServer("gopls", []string{"gopls"}); err != nil {
+		t.Error(err)
+	}
+	if err := now.AllowsLanguageServer("zig", []string{"zls"}); err == nil || !strings.Contains(err.Error(), "deniedLspServers") {
+		t.Error(err)
+	}
+	if err := now.AllowsLanguageServer("typescript", []string{"x"}); err == nil || !strings.Contains(err.Error(), "allowedLspServers") {
+		t.Error(err)
+	}
+	if err := now.AllowsServer("typescript", []string{"x"}, ""); err != nil {
+		t.Error("a list of language servers is about MCP servers, too:", err)
+	}
+	if lines := strings.Join(now.Narrows(), "\n"); !strings.Contains(lines, "language servers allowed: gopls, zig (") {
+		t.Error(lines)
+	}
+	for _, text := range []string{`{"allowedLspServers": [{"serverUrl": "https://x"}]}`, `{"allowedMcpServers": {}}`, `{"allowedMcpServers": ["x"]}`, `{"allowedMcpServers": [{}]}`, `{"allowedMcpServers": [{"serverName": ""}]}`,
 		`{"allowedMcpServers": [{"serverName": "x", "serverUrl": "y"}]}`, `{"deniedMcpServers": [{"serverCommand": "npx x"}]}`, `{"deniedMcpServers": [{"serverCommand": []}]}`, `{"deniedMcpServers": [{"server": "x"}]}`} {
 		dir := t.TempDir()
 		file := filepath.Join(dir, "policy.jsonc")

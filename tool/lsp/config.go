@@ -38,6 +38,15 @@ type Server struct {
 // Source says for people where a server comes from.
 func (s *Server) Source() string { return cmp.Or(s.File, "found in PATH") }
 
+// Asked returns the command as a person has written it, or as it was looked for in PATH.
+func (s *Server) Asked() []string {
+	asked := slices.Clone(s.Command)
+	if s.File == "" && len(asked) > 0 {
+		asked[0] = filepath.Base(asked[0])
+	}
+	return asked
+}
+
 // Hash returns the hash of all that decides what runs.
 func (s *Server) Hash() string {
 	text, err := json.Marshal(s)

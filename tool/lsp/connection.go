@@ -118,23 +118,46 @@ var noWriting = permission.MustRuleset(
 	permission.Rule{Tool: toolcatalog.EditFile, Pattern: "*", Action: permission.Deny, Source: permission.Source{File: "built in"}},
 )
 
-// start starts the server.
-func (c *connection) start(rules *permission.Layers) (*client, error) {
-	ws, args := c.place.ws, slices.Clone(c.server.Command)
+// Try returns why a server would not start in a session with these rules; nil means it would. Nothing is
+// started.
+func (p *Place) Try(server *Server, rules *permission.Layers) (err error) {
+	c := &connection{place: p, server: server}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	_, profile, err := c.planned(rules)
+	if err == nil {
+		_, err = c.sandboxed(profile)
+	}
+	return err
+}
+
+// planned returns what the server runs, and what it may.
+func (c *connection) planned(rules *permission.Layers) (args []string, profile *sandbox.Profile, err error) {
+	ws := c.place.ws
+	args = slices.Clone(c.server.Command)
 	if args[0] = stdio.LookPath(args[0], ws.Environ()); !filepath.IsAbs(args[0]) {
 		args[0] = filepath.Join(ws.Root(), args[0])
 	}
 	if info, err := os.Stat(args[0]); err != nil || !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("there is no program %s", c.server.Command[0])
+		return nil, nil, fmt.Errorf("there is no program %s", c.server.Command[0])
 	}
 	held := *rules
 	held.Agents = append(slices.Clip(held.Agents), noWriting)
-	c.place.servers.swept.Do(c.place.servers.sweep)
-	profile := ws.SandboxProfile(&held, false)
+	profile = ws.SandboxProfile(&held, false)
 	profile.Programs = stdio.Folders(args[0], args[1:], ws.Environ())
 	for _, folder := range profile.Programs {
 		profile.Folders = append(profile.Folders, sandbox.Folder{Path: folder, Access: sandbox.Read})
 	}
+	return args, profile, nil
+}
+
+// start starts the server.
+func (c *connection) start(rules *permission.Layers) (*client, error) {
+	args, profile, err := c.planned(rules)
+	if err != nil {
+		return nil, err
+	}
+	ws := c.place.ws
+	c.place.servers.swept.Do(c.place.servers.sweep)
 	box, err := c.sandboxed(profile)
 	if err != nil {
 		return nil, err
@@ -234,10 +257,10 @@ func (p *Place) clientOf(call *tool.Call, server *Server) (*client, error) {
 	return c.use(call.Rules)
 }
 
-// untrusted says what a person could do so that there is a server for a file.
+// untrusted says which server for a file may not run.
 func (s *Servers) untrusted(p *Place, path string) string {
 	for _, st := range p.all() {
-		if _, ok := st.languageOf(path); ok && (st.State == Untrusted || st.State == Changed) {
+		if _, ok := st.languageOf(path); ok && (st.State == Untrusted || st.State == Changed || st.State == Forbidden) {
 			return fmt.Sprintf(": the one that %s names is %s", st.Source(), st.State)
 		}
 	}

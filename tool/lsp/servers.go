@@ -22,10 +22,11 @@ type Options struct {
 	Own      []*Server // from the user's settings
 	Files    []File    // of the repository, the ones that win first
 	Trust    *Trust
-	Always   bool            // the repository's are trusted as they are
-	Off      bool            // there are none
-	CacheDir string          // for what servers keep from session to session; empty means nothing is kept
-	Sandbox  sandbox.Options // Dir, Mode and Support
+	Always   bool                // the repository's are trusted as they are
+	Policy   func(*Server) error // why an administrator forbids a server; nil forbids none
+	Off      bool                // there are none
+	CacheDir string              // for what servers keep from session to session; empty means nothing is kept
+	Sandbox  sandbox.Options     // Dir, Mode and Support
 	Version  string
 	Logger   *slog.Logger
 }
@@ -56,6 +57,7 @@ const (
 	Ready     State = "ready"
 	Untrusted State = "not trusted" // a person has not said yes to its content
 	Changed   State = "changed"     // a person has said yes to an earlier content
+	Forbidden State = "forbidden"   // by the policy
 	Off       State = "off"         // by its file
 )
 
@@ -73,7 +75,7 @@ func New(opts Options) *Servers {
 
 // All returns the servers that there are now: the user's own, those of files, and those found in
 // the PATH of env outside of the workspace. Of two of one name the first counts, and of two for one
-// kind of files; one that nobody trusts counts for nothing. The error says what can't be read.
+// kind of files; one that nobody trusts, or that the policy forbids, counts for nothing. The error says what can't be read.
 func (s *Servers) All(env []string) (all []Status, err error) {
 	if s.opts.Off {
 		return nil, nil
@@ -122,6 +124,12 @@ func within(dir, path string) bool {
 
 func (s *Servers) status(server *Server) Status {
 	st := Status{Server: server, State: Ready}
+	if s.opts.Policy != nil {
+		if err := s.opts.Policy(server); err != nil {
+			st.State, st.Why = Forbidden, err.Error()
+			return st
+		}
+	}
 	switch {
 	case server.Off:
 		st.State, st.Why = Off, "its file switches it off"

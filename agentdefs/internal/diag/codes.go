@@ -42,6 +42,7 @@ const (
 	PermissionShadowed   = "permission-shadowed"
 	ModelUnknown         = "model-unknown"
 	ServerMissing        = "server-missing"
+	ServerInvalid        = "server-invalid"
 	SkillUnknown         = "skill-unknown"
 	DirectoryShadowed    = "directory-shadowed"
 	SubfolderUnread      = "subfolder-unread"
@@ -120,7 +121,8 @@ var codes = []Code{
 	{PatternLiteral, Warning, "a pattern that denies is not a valid glob; it denies what it says as a plain text", "put a backslash before characters that mean themselves"},
 	{PermissionShadowed, Warning, "a rule never counts: one that comes later matches all that it does, and says something else", "write the wider rule first and the narrower one after it, or remove the rule"},
 	{ModelUnknown, Warning, "none of the models is known, or none has the key here that it needs; the caller's is used", "name a configured model, or `inherit`"},
-	{ServerMissing, Warning, "an MCP server that the file names, or whose tools it names, does not run here; only `worker agents lint` without a path reports it", "see the message: configure the server, or trust it"},
+	{ServerMissing, Warning, "an MCP server that the file names, or whose tools it names, does not run here, or no language server is here for the tools that it names; only `worker agents lint` without a path reports it", "see the message: configure the server, or trust it"},
+	{ServerInvalid, Warning, "a file of the repository names a [language server](../guide/code.md) that can't be read; reported in the same way", "see the message"},
 	{SkillUnknown, Warning, "`skills` names a skill that is not here, or that no model may load; the agent runs without it", "add the folder with its SKILL.md, or remove the name"},
 	{DirectoryShadowed, Warning, "the folder is not read, because one before it exists, or the policy does not have it", "move its files there, or remove the other folder"},
 	{SubfolderUnread, Warning, "a subfolder of `.agents/agents` holds agent files; subfolders of it are not read", "move the files up"},

@@ -15,6 +15,7 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/internal/workspace"
+	"github.com/agentworker/worker/tool"
 )
 
 type lintOptions struct {
@@ -146,12 +147,34 @@ func (p commands) lint(ctx context.Context, paths []string, keys bool) (*lintRep
 			found = append(found, agentdefs.ServerMissing(d, lacking))
 		}
 	}
+	lacking, err := p.lintLanguageServers(ws, snapshot)
+	if err != nil {
+		return nil, err
+	}
+	found = append(found, lacking...)
 	found = append(found, app.Instructions(p.Program, ws, nil).Current().Diagnostics()...)
 	for _, d := range found {
 		d.File = fromHere(here, ws.Root, d.File)
 		report.Diagnostics = append(report.Diagnostics, d)
 	}
 	return report, nil
+}
+
+// lintLanguageServers returns what is wrong with the language servers of the workspace, and which agents
+// lack one.
+func (p commands) lintLanguageServers(ws *workspace.Workspace, snapshot *agentdefs.Snapshot) ([]agentdefs.Diagnostic, error) {
+	files, err := tool.OpenWorkspace(ws.Root, p.ToolOptions(ws))
+	if err != nil {
+		return nil, err
+	}
+	place := app.NewLanguageServers(p.Program, ws).In(files)
+	found := brokenLanguageServers(ws.Root)
+	for _, d := range snapshot.Agents() {
+		if lacking := lackingLanguageServers(place, d); lacking != "" {
+			found = append(found, agentdefs.ServerMissing(d, lacking))
+		}
+	}
+	return found, files.Close()
 }
 
 // lackingKeys returns what other commands warn of beyond found: models that are known, and have no

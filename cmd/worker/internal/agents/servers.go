@@ -8,6 +8,8 @@ import (
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/tool"
+	"github.com/agentworker/worker/tool/lsp"
 	"github.com/agentworker/worker/tool/mcpclient"
 )
 
@@ -30,6 +32,31 @@ func (p commands) missingTools(servers *mcpclient.Servers, d *agentdefs.Definiti
 	return d.Missing(func(name string) bool {
 		return agentdefs.Exists(name) || slices.ContainsFunc(here, func(tool string) bool { return permission.NamesTool(name, tool) })
 	})
+}
+
+// lackingLanguageServers says in a sentence that an agent's file names tools for which no language server is
+// here; empty means that it does not.
+func lackingLanguageServers(place *lsp.Place, d *agentdefs.Definition) string {
+	if place.Useful() {
+		return ""
+	}
+	names := d.Missing(func(name string) bool {
+		return !slices.ContainsFunc(place.Tools(), func(t tool.Tool) bool { return t.Spec().Name == name })
+	})
+	if len(names) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("no language server here is for files of this workspace, which %s needs: 'worker lsp list' shows those that there are", strings.Join(names, ", "))
+}
+
+// brokenLanguageServers returns what is wrong with the repository's files of language servers.
+func brokenLanguageServers(root string) (found []agentdefs.Diagnostic) {
+	for _, f := range lsp.Files(root) {
+		if _, err := f.Read(); err != nil {
+			found = append(found, agentdefs.LanguageServerInvalid(f.Shown, strings.TrimPrefix(err.Error(), f.Shown+": ")))
+		}
+	}
+	return found
 }
 
 // isServers reports whether a name in a file means tools of an MCP server.

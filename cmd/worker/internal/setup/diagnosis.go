@@ -4,17 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
 
+	"github.com/agentworker/worker/cmd/worker/internal/app"
 	"github.com/agentworker/worker/cmd/worker/internal/models"
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/sandbox"
+	"github.com/agentworker/worker/tool/lsp"
 )
 
 // The states of a finding.
@@ -42,7 +46,11 @@ func (p doctor) look(ctx context.Context, policy bool) []finding {
 	if policy {
 		all = append(all, p.model(ctx))
 	}
-	return append(append(all, p.disk(), p.sandbox(), watches(), p.port()), p.hosts()...)
+	all = append(all, p.disk(), p.sandbox(), watches(), p.port())
+	if policy {
+		all = append(all, p.languageServers()...)
+	}
+	return append(all, p.hosts()...)
 }
 
 // files says whether all files of the embedded store were read when it was opened.
@@ -127,6 +135,38 @@ func (p doctor) sandbox() finding {
 		f.Advice = "rules ask for more commands; allow unprivileged user namespaces"
 	}
 	return f
+}
+
+// languageServers finds out which language servers there are, and whether sessions can run them.
+func (p doctor) languageServers() (all []finding) {
+	const about = "language servers"
+	ws, err := p.Workspace()
+	if err != nil {
+		return nil // the store of this workspace was opened
+	}
+	servers, err := app.LanguageServers(p.Program, ws)
+	if err != nil {
+		all = append(all, finding{about, noteState, err.Error(), "put the file right: docs/guide/code.md has its form"})
+	}
+	var fine []string
+	for _, s := range servers {
+		shown := fmt.Sprintf("%s for %s (%s)", s.Name, strings.Join(slices.Sorted(maps.Keys(s.Languages)), " "), s.Source())
+		switch {
+		case s.Wrong != nil:
+			all = append(all, finding{about, noteState, shown + " does not start: " + s.Wrong.Error(), "edits go on without what it finds; docs/guide/code.md has the rest"})
+		case s.State == lsp.Ready:
+			fine = append(fine, shown)
+		case s.State != lsp.Off:
+			all = append(all, finding{about, noteState, shown + " is " + string(s.State), s.Why})
+		}
+	}
+	switch {
+	case len(fine) > 0:
+		all = append(all, finding{About: about, State: fineState, Text: strings.Join(fine, "; ")})
+	case len(servers) == 0 && err == nil:
+		all = append(all, finding{about, noteState, "none", "results of edits lack what a compiler would say: install one of docs/guide/code.md"})
+	}
+	return all
 }
 
 // watches finds out whether files can be watched.

@@ -34,8 +34,9 @@ func Doctor(program *app.Program, listen string) *cobra.Command {
 		Use:   "doctor",
 		Short: "Find what is wrong and what to do; rebuild the index of sessions",
 		Long: `Checks the default model and its key, the sandbox of the kernel, watches of files, the
-port of 'worker serve', and which hosts have an entry for worker. It sends one request to
-the provider of the model, for its list of models, which costs nothing.
+port of 'worker serve', which language servers can run, and which hosts have an entry for
+worker. It sends one request to the provider of the model, for its list of models, which
+costs nothing.
 
 Then it shows what the event store holds, and compares the index of sessions with their
 logs. It reports what the store has lost by damage, for which sessions, and what to do. Of
