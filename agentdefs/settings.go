@@ -17,36 +17,52 @@ type SettingsForm string
 
 // The forms.
 const (
-	ClaudeSettings   SettingsForm = "claude"   // permissions.deny and permissions.ask of settings.json
+	ClaudeSettings   SettingsForm = "claude"   // permissions of settings.json: deny, ask, allow, additionalDirectories
 	OpencodeSettings SettingsForm = "opencode" // permission of opencode.json
 )
 
-// SettingsRules reads the rules in another program's settings, a JSON document that may have
-// comments. The rules only narrow: what the document allows beyond an exception of its own
-// does not count. An item that can't be read exactly is denied as a
-// whole, with a diagnostic. home is what "~/" means.
-func SettingsRules(form SettingsForm, file string, data []byte, home string) (*permission.Ruleset, []Diagnostic, error) {
+// Settings are the rules in another program's settings.
+type Settings struct {
+	Narrow  *permission.Ruleset // what they deny and ask about, with the exceptions that they make
+	Allowed []permission.Rule   // what they allow, for people
+	Granted *permission.Ruleset // the same
+	Found   []Diagnostic        // what can't be read exactly
+}
+
+// ReadSettings reads the rules in another program's settings. What can't be read exactly is denied as a
+// whole, or allows nothing, with a diagnostic. Paths are relative to at.
+func ReadSettings(form SettingsForm, file string, data []byte, at permission.Workspace) (*Settings, error) {
 	root, err := agentfile.JSONC(string(data))
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", file, err)
+		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	r := &agentfile.Reader{Reporter: &diag.Reporter{File: file}}
 	if form == OpencodeSettings {
 		r.Dialect = dialect.From([]string{"opencode"})[0]
 	}
-	p := &access.Reader{Reader: r, Home: home}
+	p := &access.Reader{Reader: r, Home: at.Home}
+	s := &Settings{}
 	var rules []permission.Rule
 	switch form {
 	case ClaudeSettings:
 		of := field(root, "permissions")
 		rules = p.Lists(field(of, "ask"), field(of, "deny"))
+		s.Allowed = append(p.Allowed(field(of, "allow")), p.Folders(field(of, "additionalDirectories"), at.Root)...)
 	case OpencodeSettings:
 		if block := field(root, "permission"); block != nil {
 			rules = p.Block(agentfile.Entry{Key: "permission", Line: block.Line, Column: block.Column, Node: block})
 		}
+		for _, rule := range rules {
+			if rule.Action == permission.Allow {
+				s.Allowed = append(s.Allowed, rule)
+			}
+		}
 	}
-	set, err := permission.NewRuleset(rules...)
-	return set, r.Found, err
+	if s.Narrow, err = permission.NewRuleset(rules...); err == nil {
+		s.Granted, err = permission.NewRuleset(s.Allowed...)
+	}
+	s.Found = r.Found
+	return s, err
 }
 
 // field returns a field of an object; nil means that there is none.

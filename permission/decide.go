@@ -36,6 +36,10 @@ type Layers struct {
 	// Policies.
 	Settings []*Ruleset
 
+	// Granted are rules that allow, in settings of other programs which a person trusts. They
+	// answer what all below the policies would ask, and lift no deny.
+	Granted []*Ruleset
+
 	// Agents are the rulesets of the session and of those it descends from:
 	// the root's first, its own last. The most restrictive counts, so nothing
 	// below can give back what one above has denied. nil entries are skipped;
@@ -85,7 +89,7 @@ func (l *Layers) narrowing() iter.Seq2[Layer, *Ruleset] {
 
 // All returns the rulesets of all layers, in the order in which they decide.
 func (l *Layers) All() []*Ruleset {
-	return slices.Concat(l.Policies, l.Settings, l.Agents, []*Ruleset{l.Defaults, l.Repository, l.Static, l.Runtime})
+	return slices.Concat(l.Policies, l.Settings, l.Granted, l.Agents, []*Ruleset{l.Defaults, l.Repository, l.Static, l.Runtime})
 }
 
 // DeniesAll reports whether a policy or an agent's ruleset denies every value of the tool.
@@ -246,7 +250,11 @@ func (l *Layers) combined(v *Value) Decision {
 			return repository
 		}
 	}
-	if d := l.unsaid(v); d.Action >= repository.Action || repository.Action == Allow {
+	d := l.unsaid(v)
+	if d.Action == Ask {
+		d = l.granted(v, d)
+	}
+	if d.Action >= repository.Action || repository.Action == Allow {
 		return d
 	}
 	return repository

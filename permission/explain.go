@@ -68,6 +68,9 @@ func (l *Layers) matches(v *Value, winner *Rule) []Match {
 	for i, r := range l.Agents {
 		add(LayerAgent, i, r)
 	}
+	for _, r := range l.Granted {
+		add(LayerRepository, 0, r)
+	}
 	add(LayerDefault, 0, l.Defaults)
 	add(LayerRepository, 0, l.Repository)
 	add(LayerStatic, 0, l.Static)

@@ -3,6 +3,8 @@ package permission
 import (
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 // "Always" never lifts a deny: it stands before the rule that denies a part of it.
@@ -27,4 +29,24 @@ func TestAllowNeverLiftsADeny(t *testing.T) {
 			t.Errorf("%s: got\n%s\nwant\n%s", c.name, text, c.want)
 		}
 	}
+}
+
+// What trusted settings allow answers what would be asked: it lifts no deny of any layer, no ask of a
+// policy, and adds none.
+func TestGrantsOnlyAnswer(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		l, values := genLayers.Draw(t, "layers"), genValues.Draw(t, "values")
+		l.Defaults, l.Repository, l.Trusted = genSet.Draw(t, "defaults"), genSet.Draw(t, "repository"), rapid.Bool().Draw(t, "trusted")
+		before := l.Decide(values)
+		with := l
+		with.Granted = []*Ruleset{genSet.Draw(t, "granted")}
+		got := with.Decide(values)
+		lifts := got.Action < before.Action
+		if before.Action == Deny && lifts || lifts && before.Layer == LayerPolicy || got.Action > before.Action {
+			t.Fatalf("%+v became %+v", before, got)
+		}
+		if e := with.Explain(values); e.Decision != got {
+			t.Fatalf("explained %+v, decided %+v", e.Decision, got)
+		}
+	})
 }

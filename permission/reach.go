@@ -30,7 +30,7 @@ func (l *Layers) Reach(tool string) Reach {
 		action  Action
 	}
 	var named []exception
-	for _, set := range slices.Concat(l.Policies, l.Settings, l.Agents, []*Ruleset{l.Repository, l.Static, l.Runtime}) {
+	for _, set := range slices.Concat(l.Policies, l.Settings, l.Granted, l.Agents, []*Ruleset{l.Repository, l.Static, l.Runtime}) {
 		rules := set.of(tool)
 		if len(rules) > maxReach {
 			rules, r.More = rules[len(rules)-maxReach:], true

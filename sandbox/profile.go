@@ -165,6 +165,9 @@ func NewProfile(in Input) *Profile {
 	for _, a := range p.layers.Agents {
 		add(permission.LayerAgent, a)
 	}
+	for _, rules := range in.Layers.Granted { // before the defaults, whose denies they lift nowhere
+		add(permission.LayerRepository, rules)
+	}
 	add(permission.LayerDefault, in.Layers.Defaults)
 	add(permission.LayerRepository, in.Layers.Repository)
 	add(permission.LayerStatic, in.Layers.Static)

@@ -32,11 +32,11 @@ type RepositoryRules interface {
 }
 
 // SettingsRules are the rules in the settings of other programs. They are decided on like an
-// administrator's: each set by itself, and only to narrow.
+// administrator's: each set by itself, and only to narrow. What a person trusts of them is granted.
 type SettingsRules interface {
-	// Rules returns the rules in force. With an error they are the last good ones; nil and
-	// an error deny every call.
-	Rules() ([]*permission.Ruleset, error)
+	// Rules returns the rules in force, and those that allow and are trusted. With an error the first are
+	// the last good ones; nil and an error deny every call.
+	Rules() (narrow, granted []*permission.Ruleset, err error)
 }
 
 // Policy has the rules of a process: those of its administrator and of its user. Calls that
@@ -120,17 +120,17 @@ func (p *Policy) Layers(r *Rules, who permission.Who, sessionID string, t tool.T
 		}
 		err = errors.Join(err, wrong)
 	}
-	var others []*permission.Ruleset
+	var others, granted []*permission.Ruleset
 	if p.Settings != nil {
 		var wrong error
-		if others, wrong = p.Settings.Rules(); wrong != nil && others == nil {
+		if others, granted, wrong = p.Settings.Rules(); wrong != nil && others == nil {
 			return nil, wrong
 		}
 		err = errors.Join(err, wrong)
 	}
 	p.logFault(err)
 	r.mu.Lock()
-	l := &Layers{Layers: permission.Layers{Policies: above.Rules(who), Settings: others, Agents: r.agents, Callers: len(r.agents) - r.own, Static: static.For(who), Runtime: r.runtime.For(who), Repository: repository.For(who), Trusted: trusted, Defaults: permission.Defaults()}, lasting: above.Lasting(), second: above.SecondPerson(who), Policy: above.Hash()}
+	l := &Layers{Layers: permission.Layers{Policies: above.Rules(who), Settings: others, Granted: granted, Agents: r.agents, Callers: len(r.agents) - r.own, Static: static.For(who), Runtime: r.runtime.For(who), Repository: repository.For(who), Trusted: trusted, Defaults: permission.Defaults()}, lasting: above.Lasting(), second: above.SecondPerson(who), Policy: above.Hash()}
 	r.mu.Unlock()
 	if sandboxed, ok := t.(tool.Sandboxed); ok {
 		l.sandboxed = true

@@ -1,6 +1,7 @@
 package access
 
 import (
+	"path/filepath"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -8,7 +9,9 @@ import (
 	"github.com/agentworker/worker/agentdefs/internal/agentfile"
 	"github.com/agentworker/worker/agentdefs/internal/diag"
 	"github.com/agentworker/worker/agentdefs/internal/dialect"
+	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/permission/glob"
 )
 
 // Lists returns the rules of lists of Claude Code's settings: what ask has is asked about, and what
@@ -19,14 +22,7 @@ func (p *Reader) Lists(ask, deny *yaml.Node) (rules []permission.Rule) {
 		list   *yaml.Node
 		action permission.Action
 	}{{ask, permission.Ask}, {deny, permission.Deny}} { // what is denied comes last, and wins
-		if of.list == nil {
-			continue
-		}
-		items := of.list.Content
-		if of.list.Kind != yaml.SequenceNode {
-			items = []*yaml.Node{of.list}
-		}
-		for _, item := range items {
+		for _, item := range items(of.list) {
 			for _, r := range p.listed(item) {
 				r.Action = of.action
 				rules = append(rules, r)
@@ -69,4 +65,60 @@ func (p *Reader) Block(e agentfile.Entry) (rules []permission.Rule) {
 		rules = append(rules, c...)
 	}
 	return rules
+}
+
+// Allowed returns the rules of the list allow in Claude Code's settings. An item that can't be
+// read exactly allows nothing.
+func (p *Reader) Allowed(list *yaml.Node) (rules []permission.Rule) {
+	for _, item := range items(list) {
+		var specs []toolSpec
+		ok := item.Kind == yaml.ScalarNode
+		if ok {
+			specs, ok = splitSpecs(item.Value, item, false)
+		}
+		if !ok || len(specs) != 1 || specs[0].name == "*" {
+			p.Report(diag.PermissionInvalid, item.Line, item.Column, "write it as Bash(git push *)", "%q can't be read exactly, so it allows nothing", item.Value)
+			continue
+		}
+		rules = append(rules, p.allow(specs[0], specs)...)
+	}
+	return rules
+}
+
+// Folders returns the rules of additionalDirectories in Claude Code's settings: files in them may be
+// read. Folders are relative to root.
+func (p *Reader) Folders(list *yaml.Node, root string) (rules []permission.Rule) {
+	for _, item := range items(list) {
+		dir := item.Value
+		if below, ok := strings.CutPrefix(dir, "~/"); ok {
+			dir = filepath.Join(p.Home, below)
+		} else if dir == "~" {
+			dir = p.Home
+		} else if !filepath.IsAbs(dir) {
+			dir = filepath.Join(root, dir)
+		}
+		if item.Kind != yaml.ScalarNode || item.Value == "" || strings.ContainsAny(item.Value, "*?[]{}$\x00\n") || !filepath.IsAbs(dir) {
+			p.Report(diag.PermissionInvalid, item.Line, item.Column, "write the path of a folder", "%q is not one folder, so nothing in it may be read", item.Value)
+			continue
+		}
+		dir = glob.Quote(strings.TrimSuffix(filepath.ToSlash(filepath.Clean(dir)), "/"))
+		for _, pattern := range []string{dir, dir + "/**"} {
+			r := p.rule(item, toolcatalog.ReadFile, permission.Allow)
+			if r.Pattern = pattern; pattern != "" {
+				rules = append(rules, r)
+			}
+		}
+	}
+	return rules
+}
+
+// items returns the items of a list; what is no list is its own item.
+func items(list *yaml.Node) []*yaml.Node {
+	switch {
+	case list == nil:
+		return nil
+	case list.Kind != yaml.SequenceNode:
+		return []*yaml.Node{list}
+	}
+	return list.Content
 }

@@ -1,19 +1,13 @@
 package app
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
 
 	"github.com/agentworker/worker/cmd/worker/internal/cli"
-	"github.com/agentworker/worker/internal/atomicfile"
 	"github.com/agentworker/worker/internal/boundedfile"
 	"github.com/agentworker/worker/internal/workspace"
 	"github.com/agentworker/worker/permission"
@@ -132,9 +126,8 @@ func (s *staticRules) Allow(tool string, patterns []string) error {
 // RepositoryRules are the rules in a repository's own file, and the hashes of the contents
 // that a person trusts.
 type RepositoryRules struct {
-	file   *permission.File
-	trust  string // the file of the hashes
-	always bool   // --trust-repository
+	file  *permission.File
+	trust trustedRules
 
 	mu       sync.Mutex
 	of, only *permission.Ruleset // the rules of the file, and its rules that deny or ask
@@ -147,9 +140,7 @@ func RepositoryFile(ws *workspace.Workspace) string {
 
 // NewRepositoryRules returns the rules of the workspace's repository.
 func NewRepositoryRules(p *Program, ws *workspace.Workspace) *RepositoryRules {
-	return &RepositoryRules{
-		file: permission.Follow(RepositoryFile(ws), ws.Home), trust: filepath.Join(ws.StateDir, "trusted"), always: p.Settings.TrustRepository,
-	}
+	return &RepositoryRules{file: permission.Follow(RepositoryFile(ws), ws.Home), trust: trustedRulesOf(p, ws)}
 }
 
 // Rules implements [gate.RepositoryRules]. Without trust it leaves out the rules that allow.
@@ -158,7 +149,7 @@ func (r *RepositoryRules) Rules() (rules *permission.Ruleset, trusted bool, err 
 	if rules == nil {
 		return nil, false, err
 	}
-	if r.always || err == nil && r.trusts(Hash(text)) {
+	if r.trust.always || err == nil && r.trust.has(Hash(text)) {
 		return rules, true, err
 	}
 	r.mu.Lock()
@@ -169,61 +160,24 @@ func (r *RepositoryRules) Rules() (rules *permission.Ruleset, trusted bool, err 
 	return r.only, false, err
 }
 
-// Allowing returns the rules of the file that allow, and the hash of its content.
-func (r *RepositoryRules) Allowing() (allow []permission.Rule, hash string, err error) {
+// Allowing is what one file of the workspace allows, once a person trusts it.
+type Allowing struct {
+	Path  string
+	Rules []permission.Rule
+	Hash  string // of its content: what is trusted
+}
+
+// allowing returns the rules of the file that allow. Without a file there is nothing.
+func (r *RepositoryRules) allowing() ([]Allowing, error) {
 	rules, text, err := r.file.RulesAndText()
-	if err != nil {
-		return nil, "", err
+	if err != nil || rules == nil {
+		return nil, err
 	}
-	if rules == nil {
-		return nil, "", fmt.Errorf("there is no file %s", r.file.Path())
-	}
+	a := Allowing{Path: r.file.Path(), Hash: Hash(text)}
 	for rule := range rules.Rules() {
 		if rule.Action == permission.Allow {
-			allow = append(allow, rule)
+			a.Rules = append(a.Rules, rule)
 		}
 	}
-	return allow, Hash(text), nil
-}
-
-// Hash is the hash by which a content is trusted.
-func Hash(text []byte) string {
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
-}
-
-func (r *RepositoryRules) trusts(hash string) bool {
-	hashes, err := r.hashes()
-	return err == nil && bytes.Contains(hashes, []byte(hash+"\n"))
-}
-
-func (r *RepositoryRules) hashes() ([]byte, error) {
-	text, err := boundedfile.Read(r.trust, maxRules)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	return text, err
-}
-
-// Trust notes that the person trusts a content, or no longer does. The content is not the
-// file's, which may have changed meanwhile.
-func (r *RepositoryRules) Trust(hash string, trusted bool) error {
-	text, err := r.hashes()
-	if err != nil {
-		return err
-	}
-	text = bytes.ReplaceAll(text, []byte(hash+"\n"), nil)
-	if trusted {
-		text = append(text, hash+"\n"...)
-	}
-	return errors.Join(os.MkdirAll(filepath.Dir(r.trust), 0o700), atomicfile.Write(r.trust, text, 0o600))
-}
-
-// Untrusted returns a notice if the file has rules that allow and nobody trusts it; else "".
-func (r *RepositoryRules) Untrusted() string {
-	allow, hash, err := r.Allowing()
-	if err != nil || len(allow) == 0 || r.always || r.trusts(hash) {
-		return ""
-	}
-	return fmt.Sprintf("%s has rules that allow calls, which do not count until you trust them: 'worker trust' shows them", r.file.Path())
+	return []Allowing{a}, nil
 }

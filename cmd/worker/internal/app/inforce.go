@@ -14,6 +14,7 @@ type InForce struct {
 	Repository *permission.Ruleset   // nil means that the repository has none
 	Trusted    bool                  // a person has accepted those of the repository
 	Settings   []*permission.Ruleset // of other programs
+	Granted    []*permission.Ruleset // what a person has accepted of those
 }
 
 // ReadInForce reads the rules that are in force now. It writes nothing.
@@ -32,7 +33,7 @@ func ReadInForce(p *Program, ws *workspace.Workspace) (*InForce, error) {
 	if r.Repository, r.Trusted, err = NewRepositoryRules(p, ws).Rules(); err != nil {
 		return nil, err
 	}
-	if r.Settings, err = NewSettingsRules(p, ws, nil).Rules(); err != nil {
+	if r.Settings, r.Granted, err = NewSettingsRules(p, ws, nil).Rules(); err != nil {
 		return nil, err
 	}
 	return r, nil
@@ -45,7 +46,7 @@ func (r *InForce) Layers(who permission.Who) permission.Layers {
 		return permission.Layers{Policies: []*permission.Ruleset{permission.MustRuleset(permission.Rule{Tool: "*", Pattern: "*", Action: permission.Deny})}}
 	}
 	return permission.Layers{
-		Policies: r.Policy.Rules(who), Settings: r.Settings, Defaults: permission.Defaults(), Static: r.Static.For(who),
+		Policies: r.Policy.Rules(who), Settings: r.Settings, Granted: r.Granted, Defaults: permission.Defaults(), Static: r.Static.For(who),
 		Repository: r.Repository.For(who), Trusted: r.Trusted,
 	}
 }

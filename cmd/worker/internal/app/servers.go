@@ -87,7 +87,7 @@ func listingRules(p *Program, ws *workspace.Workspace) (*permission.Layers, erro
 	if err != nil {
 		return nil, err
 	}
-	others, err := NewSettingsRules(p, ws, nil).Rules()
+	others, granted, err := NewSettingsRules(p, ws, nil).Rules()
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func listingRules(p *Program, ws *workspace.Workspace) (*permission.Layers, erro
 	if err != nil {
 		return nil, err
 	}
-	return &permission.Layers{Policies: now.Rules(who), Settings: others, Agents: []*permission.Ruleset{own}, Static: static.For(who), Defaults: permission.Defaults()}, nil
+	return &permission.Layers{Policies: now.Rules(who), Settings: others, Granted: granted, Agents: []*permission.Ruleset{own}, Static: static.For(who), Defaults: permission.Defaults()}, nil
 }
 
 func noWriting(name string) permission.Rule {

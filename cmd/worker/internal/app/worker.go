@@ -176,12 +176,12 @@ func (a *Worker) openSessions(ctx context.Context, above *policy.Store, who atte
 	if _, _, err := repository.Rules(); err != nil {
 		return err
 	}
-	if untrusted := repository.Untrusted(); untrusted != "" {
-		fmt.Fprintln(p.Stderr, "worker: "+termtext.Printable(untrusted))
-	}
 	others := NewSettingsRules(p, ws, func(d agentdefs.Diagnostic) { p.Logger().Warn(d.String()) })
-	if _, err := others.Rules(); err != nil {
+	if _, _, err := others.Rules(); err != nil {
 		return err
+	}
+	if untrusted := Untrusted(repository, others); untrusted != "" {
+		fmt.Fprintln(p.Stderr, "worker: "+termtext.Printable(untrusted))
 	}
 	models, own, defaults := p.Models().Get, p.Models().Own, p.Models().Defaults()
 	if p.Overrides.Model != nil {

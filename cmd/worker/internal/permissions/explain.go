@@ -193,6 +193,12 @@ func (p commands) explainLayers(ws *workspace.Workspace, opts explainOptions, sn
 			break
 		}
 	}
+	for _, rules := range layers.Granted {
+		for rule := range rules.Rules() {
+			doc.Layers = append(doc.Layers, layerOf(permission.LayerRepository, "", rule.Source.File+" (trusted: what it allows)", rules))
+			break
+		}
+	}
 	doc.Layers = append(doc.Layers, ofAgents...)
 	from := app.RulesFile(ws)
 	if !now.Exists {

@@ -2,6 +2,8 @@ package permissions
 
 import (
 	"fmt"
+	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -15,42 +17,71 @@ func Trust(program *app.Program) *cobra.Command {
 	p := commands{program}
 	var remove, show bool
 	cmd := &cobra.Command{
-		Use:   "trust",
+		Use:   "trust [FILE]...",
 		Short: "Let the rules of this repository allow calls",
-		Long: `trust accepts .agents/permissions.jsonc of the repository as it is now: the rules in
-it that allow calls count from the next call on. It prints them. What the file denies
-and asks about counts without that. Once the file is changed it is to be trusted
-again. Nothing is written into the repository; the hash of the file's content is kept
-in the state folder.`,
-		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
+		Long: `trust accepts files of the repository as they are now: .agents/permissions.jsonc, and
+the settings of other programs, such as .claude/settings.json. The rules in them that
+allow calls count from the next call on. It prints them. What the files deny and ask
+about counts without that. Once a file is changed it is to be trusted again. Nothing is
+written into the repository; the hash of a file's content is kept in the state folder.
+
+With FILE, a path in the workspace, it accepts no other.`,
+		RunE: func(_ *cobra.Command, args []string) error {
 			ws, err := p.Workspace()
 			if err != nil {
 				return err
 			}
-			rules := app.NewRepositoryRules(p.Program, ws)
-			allow, hash, err := rules.Allowing()
+			files, err := app.TrustableRules(p.Program, ws)
 			if err != nil {
 				return cli.Usage(err)
 			}
-			for _, r := range allow {
-				fmt.Fprintf(p.Stdout, "%s  %s\n", r.Source, termtext.OneLine(r.String(), termtext.MaxLine))
+			if files, err = chosen(files, args, ws.Root); err != nil {
+				return err
+			}
+			rules := 0
+			for _, f := range files {
+				rules += len(f.Rules)
+				for _, r := range f.Rules {
+					fmt.Fprintf(p.Stdout, "%s  %s\n", r.Source, termtext.OneLine(r.String(), termtext.MaxLine))
+				}
 			}
 			switch {
+			case len(files) == 0:
+				return cli.Usage(fmt.Errorf("there is no file %s, and no settings of other programs allow anything", app.RepositoryFile(ws)))
 			case show:
 				return nil
 			case remove:
 				fmt.Fprintln(p.Stderr, "no longer trusted: these rules do not count")
-			case len(allow) == 0:
+			case rules == 0:
 				fmt.Fprintln(p.Stderr, "trusted: no rule of it allows anything")
 			default:
-				fmt.Fprintf(p.Stderr, "trusted: %s that %s calls\n", termtext.Plural(len(allow), "rule"), map[bool]string{true: "allows", false: "allow"}[len(allow) == 1])
+				fmt.Fprintf(p.Stderr, "trusted: %s that %s calls\n", termtext.Plural(rules, "rule"), map[bool]string{true: "allows", false: "allow"}[rules == 1])
 			}
-			return rules.Trust(hash, !remove)
+			return app.TrustRules(p.Program, ws, files, !remove)
 		},
 	}
 	cmd.Flags().BoolVar(&remove, "remove", false, "trust it no longer")
 	cmd.Flags().BoolVar(&show, "show", false, "only print the rules that allow calls")
 	cmd.MarkFlagsMutuallyExclusive("remove", "show")
 	return cmd
+}
+
+// chosen returns the files that are named, relative to root; all if none is.
+func chosen(files []app.Allowing, names []string, root string) ([]app.Allowing, error) {
+	if len(names) == 0 {
+		return files, nil
+	}
+	var some []app.Allowing
+	for _, name := range names {
+		path := name
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(root, path)
+		}
+		i := slices.IndexFunc(files, func(f app.Allowing) bool { return f.Path == filepath.Clean(path) })
+		if i < 0 {
+			return nil, cli.Usage(fmt.Errorf("%s: it has no rules that trust is about: 'worker trust --show' shows those that have", name))
+		}
+		some = append(some, files[i])
+	}
+	return some, nil
 }
