@@ -53,6 +53,81 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
+// BenchmarkInside measures what a command does itself, beside the same without a sandbox: opening files, making them,
+// and the build of a small module.
+func BenchmarkInside(b *testing.B) {
+	const module = `package main
+
+import ("fmt"; "net/http")
+
+func main() { fmt.Println(http.StatusText(len("%d"))) }
+`
+	for name, c := range map[string]struct {
+		command string
+		each    float64
+	}{
+		"open":     {`for i in {1..1000}; do : < seed; done`, 1000},
+		"make":     {`for i in {1..1000}; do : > $1.$i; done`, 1000},
+		"go build": {`echo "// $1" >> main.go; go build -o built .`, 1},
+	} {
+		root := b.TempDir()
+		write := func(name, text string) {
+			if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o644); err != nil {
+				b.Fatal(err)
+			}
+		}
+		write("seed", "")
+		write("go.mod", "module example.org/small\n\ngo 1.21\n")
+		write("main.go", module)
+		session, err := sandbox.Open(sandbox.Options{Mode: sandbox.Required, Dir: b.TempDir()})
+		if err != nil {
+			b.Fatal(err)
+		}
+		home, err := os.UserHomeDir()
+		if err != nil {
+			b.Fatal(err)
+		}
+		in := sandbox.Input{Layers: &permission.Layers{Static: rules(b, seedRules)}, Workspace: permission.Workspace{Root: root, Home: home}}
+		n := 0
+		args := func() []string { n++; return []string{"/bin/bash", "-c", c.command, "-", fmt.Sprint(n)} }
+		bare := func() error {
+			cmd := exec.Command("/bin/bash", args()[1:]...)
+			cmd.Dir = root
+			return cmd.Run()
+		}
+		held := func() error {
+			p, err := session.Start(b.Context(), &sandbox.Command{Profile: sandbox.NewProfile(in), Dir: root, Args: args(), Env: sandbox.Environ(os.Environ(), sandbox.EnvRules{}, root), Stderr: os.Stderr})
+			if err != nil {
+				return err
+			}
+			state, err := p.Wait()
+			if err == nil && state.ExitCode() != 0 {
+				err = fmt.Errorf("exit status %d", state.ExitCode())
+			}
+			return err
+		}
+		b.Run(name, func(b *testing.B) { // side by side, under the same load
+			var times [2][]time.Duration
+			for b.Loop() {
+				for i, f := range []func() error{bare, held} {
+					began := time.Now()
+					if err := f(); err != nil {
+						b.Fatal(err)
+					}
+					times[i] = append(times[i], time.Since(began))
+				}
+			}
+			for i, unit := range []string{"us-bare", "us-held"} {
+				slices.Sort(times[i])
+				b.ReportMetric(float64(times[i][len(times[i])/2].Microseconds())/c.each, unit)
+			}
+		})
+		if err := session.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
 // median reports the median of what f takes.
 func median(b *testing.B, f func() error) {
 	var times []time.Duration

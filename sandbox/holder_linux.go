@@ -218,15 +218,21 @@ func (h *holder) receive(document any, limit time.Duration) ([]int, error) {
 // holderTimeout is how long the holder may take to start a process.
 const holderTimeout = 30 * time.Second
 
-// spawn starts an init. It returns its pidfd and the socket to it.
-func (h *holder) spawn(stdio [3]*os.File) (pidfd, socket *os.File, err error) {
+// spawn starts an init. It returns its pidfd and the sockets to it.
+func (h *holder) spawn(stdio [3]*os.File) (pidfd, socket, asks *os.File, err error) {
 	ours, theirs, err := socketpair(unix.SOCK_STREAM)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	defer theirs.Close()
-	fds := make([]int, 0, 4)
-	for _, f := range append(stdio[:], theirs) {
+	asks, asking, err := socketpair(unix.SOCK_STREAM)
+	if err != nil {
+		ours.Close()
+		return nil, nil, nil, err
+	}
+	defer asking.Close()
+	fds := make([]int, 0, 5)
+	for _, f := range append(stdio[:], theirs, asking) {
 		fds = append(fds, int(f.Fd()))
 	}
 	got, err := h.ask(fds, holderTimeout)
@@ -237,9 +243,10 @@ func (h *holder) spawn(stdio [3]*os.File) (pidfd, socket *os.File, err error) {
 	if err != nil {
 		closeAll(got)
 		ours.Close()
-		return nil, nil, fmt.Errorf("starting a process in the sandbox: %w", err)
+		asks.Close()
+		return nil, nil, nil, fmt.Errorf("starting a process in the sandbox: %w", err)
 	}
-	return os.NewFile(uintptr(got[0]), "pidfd"), ours, nil
+	return os.NewFile(uintptr(got[0]), "pidfd"), ours, asks, nil
 }
 
 // ask asks for an init with these descriptors, and returns the descriptors of
@@ -275,10 +282,11 @@ func (h *holder) try() error {
 		return err
 	}
 	defer null.Close()
-	pidfd, socket, err := h.spawn([3]*os.File{null, null, null})
+	pidfd, socket, asks, err := h.spawn([3]*os.File{null, null, null})
 	if err != nil {
 		return err
 	}
+	defer asks.Close()
 	defer pidfd.Close()
 	defer socket.Close()
 	l := &layout{}

@@ -24,7 +24,7 @@ var errManyNames = errors.New("more names than are looked at")
 
 // hideOutside hides what rules deny by absolute paths in the folders that are shown
 // beside the workspace.
-func (p *Profile) hideOutside(l *layout, trees []*folder) {
+func (p *Profile) hideOutside(l *layout, s *scanner, trees []*folder) {
 	var denied []string
 	for _, place := range p.deniedPlaces(readTool) {
 		for _, m := range l.mounts {
@@ -33,15 +33,15 @@ func (p *Profile) hideOutside(l *layout, trees []*folder) {
 			}
 			switch {
 			case contains(m.Target, place):
-				denied = append(denied, p.deniedBelow(l, m.Target, place)...)
+				denied = append(denied, p.deniedBelow(l, s, m.Target, place)...)
 			case contains(place, m.Target) && slices.Contains(systemFolders, m.Target) && !p.denies(m.Target):
 				l.plan.NotLooked = append(l.plan.NotLooked, m.Target)
 			case contains(place, m.Target):
-				denied = append(denied, p.deniedBelow(l, m.Target, m.Target)...)
+				denied = append(denied, p.deniedBelow(l, s, m.Target, m.Target)...)
 			}
 		}
 	}
-	denied = append(denied, p.deniedAnywhere(l, trees)...)
+	denied = append(denied, p.deniedAnywhere(l, s, trees)...)
 	slices.Sort(denied)
 	for _, path := range slices.Compact(denied) {
 		if l.covered(path) || !l.visible(path) {
@@ -58,7 +58,7 @@ func (p *Profile) denies(abs string) bool { return p.decide(readTool, abs) == pe
 // deniedAnywhere returns what rules deny to read by a pattern for any place, as
 // "*.pem", in folders that are shown beside the workspace. Not looked at are the system,
 // except for /opt, where such names are of certificates, and copies of caches.
-func (p *Profile) deniedAnywhere(l *layout, trees []*folder) (out []string) {
+func (p *Profile) deniedAnywhere(l *layout, s *scanner, trees []*folder) (out []string) {
 	if !slices.ContainsFunc(p.Rules, func(layer Rules) bool {
 		return layer.Layer != permission.LayerDefault && slices.ContainsFunc(layer.Rules, func(r permission.Rule) bool {
 			return r.Action == permission.Deny && strings.HasPrefix(r.Pattern, "*") && about(r, readTool)
@@ -75,7 +75,7 @@ func (p *Profile) deniedAnywhere(l *layout, trees []*folder) (out []string) {
 			case isSystem && m.Target != "/opt":
 				l.plan.NotLooked = append(l.plan.NotLooked, m.Target)
 			default:
-				found, err := p.walkDenied(l, m.Target, m.Target, &left)
+				found, err := p.walkDenied(l, s, m.Target, m.Target, &left)
 				out = append(out, found...)
 				if err != nil {
 					l.plan.NotLooked = append(l.plan.NotLooked, m.Target)
@@ -90,9 +90,9 @@ func (p *Profile) deniedAnywhere(l *layout, trees []*folder) (out []string) {
 
 // deniedBelow returns the files at place and below it that rules deny to read, within the tree
 // that is mounted. A place with too many files is denied as a whole.
-func (p *Profile) deniedBelow(l *layout, mounted, place string) []string {
+func (p *Profile) deniedBelow(l *layout, s *scanner, mounted, place string) []string {
 	left := maxOutside
-	out, err := p.walkDenied(l, mounted, place, &left)
+	out, err := p.walkDenied(l, s, mounted, place, &left)
 	switch {
 	case err == nil:
 		return out
@@ -104,37 +104,107 @@ func (p *Profile) deniedBelow(l *layout, mounted, place string) []string {
 }
 
 // walkDenied is deniedBelow for as many names as are left.
-func (p *Profile) walkDenied(l *layout, mounted, place string, left *int) (out []string, err error) {
-	err = filepath.WalkDir(place, func(path string, d fs.DirEntry, err error) error {
-		if *left--; *left < 0 {
-			return errManyNames
+func (p *Profile) walkDenied(l *layout, s *scanner, mounted, place string, left *int) (out []string, err error) {
+	if *left--; *left < 0 {
+		return nil, errManyNames
+	}
+	var st unix.Stat_t
+	if err := unix.Lstat(place, &st); err != nil {
+		if ignoreGone(err) == nil {
+			return nil, nil
 		}
-		if err != nil {
-			if os.IsNotExist(err) {
-				return nil
-			}
-			if out = append(out, path); d != nil && d.IsDir() {
-				return fs.SkipDir
-			}
-			return nil
+		return []string{place}, nil
+	}
+	if kind := st.Mode & unix.S_IFMT; kind == unix.S_IFLNK && place != mounted { // a mount covers what it leads to
+		if !p.denies(place) {
+			return nil, nil
 		}
-		if !p.denies(path) {
-			return nil
+		if real, err := filepath.EvalSymlinks(place); err == nil && l.shows(real) {
+			out = []string{real}
 		}
-		if path != mounted && d.Type()&fs.ModeSymlink != 0 { // a mount covers what it leads to
-			real, err := filepath.EvalSymlinks(path)
-			if err != nil || !l.shows(real) {
-				return nil
-			}
-			path = real
-		}
-		out = append(out, path)
-		if d.IsDir() {
-			return fs.SkipDir
-		}
-		return nil
-	})
+		return out, nil
+	} else if p.denies(place) {
+		return []string{place}, nil
+	} else if kind != unix.S_IFDIR {
+		return nil, nil
+	}
+	err = walkDeniedIn(p, l, s, place, stampOf(&st), left, &out)
 	return out, err
+}
+
+// shownFolder is what rules deny of the names in a folder beside the workspace.
+type shownFolder struct {
+	stamp   stamp
+	settled bool // the stamp was old when the folder was read
+	closed  bool // it can't be listed
+	names   int
+	denied  []string
+	links   []string // denied symlinks
+	subs    []string
+}
+
+// walkDeniedIn is walkDenied for what is in a folder. A folder that has not changed is not read again.
+func walkDeniedIn(p *Profile, l *layout, s *scanner, dir string, now stamp, left *int, out *[]string) error {
+	f := s.shown[dir]
+	if f == nil || f.stamp != now || !f.settled {
+		f = readShown(p, dir, now)
+		if len(s.shown) >= maxNames/10 {
+			clear(s.shown)
+		}
+		s.shown[dir] = f
+	}
+	if *left -= f.names; *left < 0 {
+		return errManyNames
+	}
+	if f.closed {
+		*out = append(*out, dir)
+	}
+	for _, name := range f.denied {
+		*out = append(*out, dir+"/"+name)
+	}
+	for _, name := range f.links {
+		if real, err := filepath.EvalSymlinks(dir + "/" + name); err == nil && l.shows(real) {
+			*out = append(*out, real)
+		}
+	}
+	for _, name := range f.subs {
+		var st unix.Stat_t
+		switch err := unix.Lstat(dir+"/"+name, &st); {
+		case ignoreGone(err) != nil:
+			*out = append(*out, dir+"/"+name)
+		case err == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR:
+			if err := walkDeniedIn(p, l, s, dir+"/"+name, stampOf(&st), left, out); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// readShown reads and judges a folder, unless it has too many names.
+func readShown(p *Profile, dir string, now stamp) *shownFolder {
+	f := &shownFolder{stamp: now, settled: time.Now().UnixNano()-now.change > int64(settleTime)}
+	entries, err := readDir(dir)
+	if err != nil {
+		f.closed = ignoreGone(err) != nil
+		return f
+	}
+	if f.names = len(entries); f.names > maxOutside {
+		return f
+	}
+	folds := p.folds(dir + "/x")
+	for _, e := range entries {
+		name := e.Name()
+		switch denied := p.decideIn(readTool, dir+"/"+name, folds) == permission.Deny; {
+		case denied && e.Type()&fs.ModeSymlink != 0:
+			f.links = append(f.links, name)
+		case denied:
+			f.denied = append(f.denied, name)
+		case e.IsDir():
+			f.subs = append(f.subs, name)
+		}
+	}
+	return f
 }
 
 // outsideLook is the last look for files that rules deny outside of the workspace, by which a hard link to one
@@ -235,6 +305,10 @@ var closedLook struct {
 	found []string
 }
 
+// closedFor is how long a look counts at least. Only an administrator changes what it finds, and a command
+// that runs sees what has come since it was started.
+const closedFor = time.Second
+
 // closedBelow returns the files and folders below dirs that not everybody may read, the highest of
 // each. What a person has had shown is not among them. A look is repeated when twenty times as
 // long has passed as it took, so that it costs little in a large /opt.
@@ -242,7 +316,7 @@ func closedBelow(dirs []string, shown []Folder) []string {
 	closedLook.Lock()
 	defer closedLook.Unlock()
 	began := time.Now()
-	if closedLook.found != nil && began.Sub(closedLook.when) < 20*closedLook.took && slices.Equal(closedLook.of, shown) {
+	if closedLook.found != nil && began.Sub(closedLook.when) < max(closedFor, 20*closedLook.took) && slices.Equal(closedLook.of, shown) {
 		return closedLook.found
 	}
 	found := []string{}

@@ -46,3 +46,28 @@ func TestDeniedOutside(t *testing.T) {
 		t.Errorf("%s", out)
 	}
 }
+
+// TestDeniedOutsideLater: what comes to a folder beside the workspace between two calls of a session is held in the
+// second, in folders that were looked at for the first.
+func TestDeniedOutsideLater(t *testing.T) {
+	for name, later := range map[string]string{
+		"a file":           "echo S3CRETMARK > old/deep/id.pem",
+		"a folder":         "mkdir old/new && echo S3CRETMARK > old/new/id.pem",
+		"another name":     "mv old/deep/plain old/deep/id.pem; echo S3CRETMARK > old/deep/id.pem",
+		"a link":           "echo S3CRETMARK > real; ln -s ../../real old/deep/id.pem",
+		"another folder":   "mkdir x; echo S3CRETMARK > x/id.pem; rm -r old/deep; mv x old/deep",
+		"at once, a place": "rm -r old; mkdir -p old/deep; echo S3CRETMARK > old/deep/id.pem",
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPlace(t, all, `mkdir -p ../home/.local/bin/old/deep; echo fine > ../home/.local/bin/old/deep/plain`, sandbox.Options{})
+			p.input.Layers.Agents[0] = rules(t, `{"*": "allow", "read_file": {"*": "allow", "*.pem": "deny"}}`)
+			if out, _ := p.run(`cat ~/.local/bin/old/deep/plain`); !strings.Contains(out, "fine") {
+				t.Fatalf("%s", out)
+			}
+			p.script(`cd ../home/.local/bin && ` + later)
+			if out, _ := p.run(`cat ~/.local/bin/old/*/id.pem ~/.local/bin/real; echo end`); strings.Contains(out, mark) || !strings.HasSuffix(out, "end\n") {
+				t.Errorf("%s", out)
+			}
+		})
+	}
+}

@@ -111,7 +111,7 @@ func (p *Profile) layout(s *scanner, dir string, copied map[string]string) (*lay
 	if err := p.workspace(l, s, trees); err != nil {
 		return nil, err
 	}
-	p.hideOutside(l, trees)
+	p.hideOutside(l, s, trees)
 	for _, tree := range trees {
 		if !tree.hidden {
 			l.watched = append(l.watched, tree.path)

@@ -18,6 +18,7 @@ type Process struct {
 	held    []string
 	pidfd   *os.File
 	socket  *os.File
+	asks    *os.File   // what the supervisor asks; nil without one
 	conn    *wire.Conn // on socket
 	stop    func()     // releases what only this command used
 
@@ -48,6 +49,9 @@ func (p *Process) begin(job *wire.Job) error {
 	}
 	p.Kill()
 	p.gone()
+	if p.asks != nil {
+		p.asks.Close()
+	}
 	return err
 }
 
@@ -56,7 +60,11 @@ const maxRefusals = 50
 
 // follow answers the supervisor until the command has ended.
 func (p *Process) follow() {
-	locked := false
+	answered := make(chan struct{})
+	go func() {
+		defer close(answered)
+		p.answer()
+	}()
 	ended := false
 	for !ended {
 		var m wire.Message
@@ -67,27 +75,6 @@ func (p *Process) follow() {
 			break
 		}
 		switch m.Kind {
-		case wire.KindAsk:
-			if m.Ask == nil {
-				break
-			}
-			if m.Ask.Socket == (wire.Socket{}) {
-				p.session.names.Lock()
-				locked = true
-			}
-			answer := wire.Message{Kind: wire.KindAnswer}
-			if r := p.session.answer(p.profile, p.held, m.Ask); r != nil {
-				answer.Errno = int(unix.EACCES)
-				if len(p.refused) < maxRefusals {
-					p.refused = append(p.refused, *r)
-				}
-			}
-			_ = p.send(answer)
-		case wire.KindDone:
-			if locked {
-				p.session.names.Unlock()
-				locked = false
-			}
 		case wire.KindError:
 			p.err = errors.New(m.Error)
 			ended = true
@@ -96,15 +83,53 @@ func (p *Process) follow() {
 			ended = true
 		}
 	}
-	if locked {
-		p.session.names.Unlock()
-	}
 	p.Kill() // it is ending anyway; nothing of it may be left
 	p.gone()
+	<-answered
 	p.session.mu.Lock()
 	delete(p.session.running, p)
 	p.session.mu.Unlock()
 	close(p.done)
+}
+
+// answer answers what the supervisor asks, until that has ended. Names are held still from an answer until the
+// supervisor has used it.
+func (p *Process) answer() {
+	if p.asks == nil {
+		return
+	}
+	defer p.asks.Close()
+	locked := false
+	unlock := func() {
+		if locked {
+			p.session.names.Unlock()
+			locked = false
+		}
+	}
+	defer unlock()
+	for conn := wire.NewConn(p.asks); ; {
+		var m wire.Message
+		if conn.Read(&m) != nil {
+			return
+		}
+		unlock()
+		if m.Kind != wire.KindAsk || m.Ask == nil {
+			continue
+		}
+		if m.Ask.Socket == (wire.Socket{}) {
+			p.session.names.Lock()
+			locked = true
+		}
+		answer := wire.Message{Kind: wire.KindAnswer}
+		if r := p.session.answer(p.profile, p.held, m.Ask); r == nil {
+			answer.Reads = m.Ask.New != "" && p.profile.judge(m.Ask.New).read
+		} else if answer.Errno = int(unix.EACCES); len(p.refused) < maxRefusals {
+			p.refused = append(p.refused, *r)
+		}
+		if conn.Write(answer) != nil {
+			return
+		}
+	}
 }
 
 var (

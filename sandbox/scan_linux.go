@@ -23,8 +23,8 @@ type scanner struct {
 	profile *Profile
 	key     string // of the rules that the tree was judged by
 	tree    map[string]*folder
-	judged  int // names in all that is remembered
-	budget  int // names that may still be judged
+	shown   map[string]*shownFolder // beside the workspace
+	budget  int                     // names that may still be judged
 	outside outsideLook
 }
 
@@ -60,6 +60,8 @@ type stamp struct {
 	change   int64
 }
 
+func stampOf(st *unix.Stat_t) stamp { return stamp{st.Dev, st.Ino, st.Ctim.Nano()} }
+
 // name is a file in a folder.
 type name struct {
 	base     string
@@ -78,7 +80,7 @@ const settleTime = 50 * time.Millisecond
 // than are judged, and are not among the trees.
 func (s *scanner) scan(p *Profile, key string, roots []string) (out []*folder, large []string, err error) {
 	if s.tree == nil || s.key != key {
-		s.tree, s.key, s.judged = make(map[string]*folder), key, 0
+		s.tree, s.shown, s.key = make(map[string]*folder), make(map[string]*shownFolder), key
 	}
 	s.profile, s.budget = p, maxNames
 	for _, root := range roots {
@@ -116,7 +118,7 @@ func (s *scanner) folder(path string) (*folder, error) {
 	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
 		return nil, nil
 	}
-	now := stamp{st.Dev, st.Ino, st.Ctim.Nano()}
+	now := stampOf(&st)
 	f := s.tree[path]
 	if f == nil || f.stamp != now || !f.settled {
 		var err error

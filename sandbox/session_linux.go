@@ -140,7 +140,7 @@ func (s *Session) attempt(cmd *Command) (*Process, error) {
 	}
 	defer stdio.close()
 	env, planned := cmd.Env, time.Now().Add(-settleTime)
-	var pidfd, socket *os.File
+	var pidfd, socket, asks *os.File
 	var l *layout
 	var stop func()
 	role := s.backend
@@ -152,13 +152,13 @@ func (s *Session) attempt(cmd *Command) (*Process, error) {
 		}
 		// The process starts while the workspace is looked at.
 		type spawned struct {
-			pidfd, socket *os.File
-			err           error
+			pidfd, socket, asks *os.File
+			err                 error
 		}
 		came := make(chan spawned, 1)
 		go func() {
-			pidfd, socket, err := h.spawn(stdio.files)
-			came <- spawned{pidfd, socket, err}
+			pidfd, socket, asks, err := h.spawn(stdio.files)
+			came <- spawned{pidfd, socket, asks, err}
 		}()
 		var layoutErr error
 		l, layoutErr = cmd.Profile.layout(&s.scanner, s.dir, h.copied)
@@ -166,11 +166,12 @@ func (s *Session) attempt(cmd *Command) (*Process, error) {
 		if err := errors.Join(layoutErr, got.err); err != nil {
 			if got.err == nil {
 				got.socket.Close()
+				got.asks.Close()
 				got.pidfd.Close()
 			}
 			return nil, err
 		}
-		pidfd, socket, stop = got.pidfd, got.socket, func() {}
+		pidfd, socket, asks, stop = got.pidfd, got.socket, got.asks, func() {}
 		if cmd.Profile.Hosts && proxy != "" {
 			env = withProxy(env, proxy)
 		}
@@ -201,7 +202,7 @@ func (s *Session) attempt(cmd *Command) (*Process, error) {
 	}
 	p := &Process{
 		session: s, profile: cmd.Profile, plan: &l.plan, held: slices.Concat(l.plan.Hidden, l.plan.ReadOnly),
-		pidfd: pidfd, socket: socket, stop: stop, done: make(chan struct{}),
+		pidfd: pidfd, socket: socket, asks: asks, stop: stop, done: make(chan struct{}),
 	}
 	if err := p.begin(&job); err != nil {
 		return nil, fmt.Errorf("%w: %w", errSetup, err)

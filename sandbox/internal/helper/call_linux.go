@@ -76,10 +76,9 @@ func perform(role wire.Role, job *wire.Job, s *socket) (unix.WaitStatus, error) 
 	if err != nil {
 		return 0, err
 	}
-	answers := make(chan wire.Message)
-	go follow(s, c.pid, answers)
+	go follow(s, c.pid)
 	if c.listener >= 0 {
-		go newSupervisor(c.listener, job, s, answers).run()
+		go newSupervisor(c.listener, job, s).run()
 	}
 	_ = s.send(wire.Message{Kind: wire.KindStarted}) // it fails without the worker: then follow ends what runs, and wait collects it
 	return wait(c.pid)
@@ -87,7 +86,7 @@ func perform(role wire.Role, job *wire.Job, s *socket) (unix.WaitStatus, error) 
 
 // follow reads what the worker says. When the worker has exited, all that runs
 // here is ended.
-func follow(s *socket, pid int, answers chan<- wire.Message) {
+func follow(s *socket, pid int) {
 	for {
 		var m wire.Message
 		if err := s.conn.Read(&m); err != nil {
@@ -96,11 +95,8 @@ func follow(s *socket, pid int, answers chan<- wire.Message) {
 			}
 			return // wait collects them
 		}
-		switch m.Kind {
-		case wire.KindSignal:
+		if m.Kind == wire.KindSignal {
 			_ = unix.Kill(-pid, unix.Signal(m.Signal))
-		case wire.KindAnswer:
-			answers <- m
 		}
 	}
 }

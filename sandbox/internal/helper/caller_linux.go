@@ -25,37 +25,50 @@ type caller struct {
 	answered bool
 }
 
-// read looks at the process that calls.
-func (s *supervisor) read(n *notification) (*caller, error) {
+// caller looks at the process that calls.
+func (s *supervisor) caller(n *notification) (*caller, error) {
 	c := &caller{s: s, n: n}
 	c.nr, c.args = decode(uint32(n.Nr), n.Args)
-	status, err := os.ReadFile("/proc/" + strconv.Itoa(int(n.PID)) + "/status")
+	fd, err := unix.Open("/proc/"+strconv.Itoa(int(n.PID))+"/status", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return c, unix.EACCES
 	}
-	for line := range bytes.Lines(status) {
-		key, value, _ := strings.Cut(strings.TrimSpace(string(line)), ":")
-		fields := strings.Fields(value)
-		switch {
-		case len(fields) == 0:
-		case key == "Umask":
-			m, err := strconv.ParseInt(fields[0], 8, 32)
-			if err != nil {
-				return c, unix.EACCES
-			}
-			c.umask = int(m)
-		case key == "Tgid":
-			c.tgid = fields[0]
-		case key == "Uid" && len(fields) == 4:
-			c.id.uid, _ = strconv.Atoi(fields[3])
-		case key == "Gid" && len(fields) == 4:
-			c.id.gid, _ = strconv.Atoi(fields[3])
-		}
-	}
-	if c.tgid == "" {
+	got, err := unix.Read(fd, s.memory[:])
+	unix.Close(fd)
+	if err != nil {
 		return c, unix.EACCES
 	}
-	return c, nil
+	found := 0
+	for line := range bytes.Lines(s.memory[:got]) { // the ones that count are the first
+		key, value, _ := bytes.Cut(line, []byte(":"))
+		switch string(key) {
+		case "Umask", "Tgid", "Uid", "Gid":
+		default:
+			continue
+		}
+		fields := strings.Fields(string(value))
+		switch {
+		case string(key) == "Tgid" && len(fields) == 1:
+			c.tgid = fields[0]
+		case string(key) == "Umask" && len(fields) == 1:
+			var umask int64
+			umask, err = strconv.ParseInt(fields[0], 8, 32)
+			c.umask = int(umask)
+		case string(key) == "Uid" && len(fields) == 4:
+			c.id.uid, err = strconv.Atoi(fields[3])
+		case string(key) == "Gid" && len(fields) == 4:
+			c.id.gid, err = strconv.Atoi(fields[3])
+		default:
+			err = unix.EACCES
+		}
+		if err != nil {
+			return c, unix.EACCES
+		}
+		if found++; found == 4 {
+			return c, nil
+		}
+	}
+	return c, unix.EACCES
 }
 
 func (c *caller) close() {
@@ -83,10 +96,11 @@ func (c *caller) valid() error {
 	return nil
 }
 
-// memory reads up to n bytes of the caller's memory; less where it ends, or after a NUL.
+// memory reads up to n bytes of the caller's memory, and no more than a page; less where it ends, or after a NUL. It is
+// good until the next call.
 func (c *caller) memory(addr uint64, n int) ([]byte, error) {
-	buf := make([]byte, 0, n)
-	for len(buf) < n { // page by page: the next one may not be there
+	buf := c.s.memory[:0]
+	for n = min(n, cap(buf)); len(buf) < n; { // page by page: the next one may not be there
 		at := addr + uint64(len(buf))
 		want := min(n-len(buf), int(4096-at%4096))
 		part := buf[len(buf) : len(buf)+want]

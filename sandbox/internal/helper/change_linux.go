@@ -228,6 +228,10 @@ func (s *supervisor) made(ask wire.Ask) {
 		return
 	}
 	s.fine[changeOf(ask.New, false)] = true
+	s.fine[wire.Ask{Op: "open", New: ask.New}] = true
+	if s.reads {
+		s.fine[wire.Ask{Op: "read", New: ask.New}] = true
+	}
 	if ask.Op == "symlink" {
 		s.fine[changeOf(ask.New, true)] = true
 	}
@@ -237,6 +241,8 @@ func (s *supervisor) made(ask wire.Ask) {
 func (s *supervisor) forget(path string) {
 	delete(s.fine, changeOf(path, false))
 	delete(s.fine, changeOf(path, true))
+	delete(s.fine, wire.Ask{Op: "open", New: path})
+	delete(s.fine, wire.Ask{Op: "read", New: path})
 }
 
 // maxFine bounds the answers that are remembered.

@@ -171,10 +171,10 @@ func overlay(o wire.Overlay) error {
 
 // spawn starts an init with the descriptors of a command.
 func spawn(fds []int) (pidfd int, err error) {
-	if len(fds) != 4 {
-		return -1, fmt.Errorf("%d descriptors, want 4", len(fds))
+	if len(fds) != 5 {
+		return -1, fmt.Errorf("%d descriptors, want 5", len(fds))
 	}
-	files := make([]uintptr, 0, 4)
+	files := make([]uintptr, 0, 5)
 	for _, fd := range fds {
 		files = append(files, uintptr(fd))
 	}

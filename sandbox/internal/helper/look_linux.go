@@ -66,23 +66,21 @@ func (c *caller) lookAt(fd, flags int) error {
 	case kind == unix.S_IFCHR && real == "/dev/tty":
 		return c.terminal(flags)
 	case kind == unix.S_IFREG, kind == unix.S_IFIFO:
-		if err := c.judgeOpen(fd, &st, flags); err != nil {
+		if err := c.judgeOpen(fd, real, &st, flags); err != nil {
 			return err
 		}
 	}
 	return c.reopen(fd, flags)
 }
 
-// judgeOpen asks about a file that fd holds, if it is one that may have come since.
-func (c *caller) judgeOpen(fd int, st *unix.Stat_t, flags int) error {
-	p := place{dir: fd}
-	real, err := p.real()
-	if err == nil && st.Mode&unix.S_IFMT == unix.S_IFIFO {
+// judgeOpen asks about a file at a path that fd holds, if it is one that may have come since.
+func (c *caller) judgeOpen(fd int, real string, st *unix.Stat_t, flags int) error {
+	if st.Mode&unix.S_IFMT == unix.S_IFIFO {
 		if err := askAt(c, "pipe", fd, real); err != nil {
 			return err
 		}
 	}
-	if err != nil || !c.s.watched(real) || !c.s.came(real, st) {
+	if !c.s.watched(real) || !c.s.came(real, st) {
 		return nil
 	}
 	var asks []wire.Ask

@@ -2,6 +2,7 @@ package helper
 
 import (
 	"errors"
+	"io"
 	"os"
 	"runtime"
 	"strings"
@@ -21,17 +22,41 @@ import (
 type supervisor struct {
 	listener int
 	job      *wire.Job
-	socket   *socket
-	answers  <-chan wire.Message
-	root     int // O_PATH of "/"
+	socket   *socket    // for errors
+	asks     *wire.Conn // read and written by its thread alone: an answer wakes no other
+	memory   [4096]byte // of a caller's memory
+	root     int        // O_PATH of "/"
 	own      identity
 
 	fine  map[wire.Ask]bool   // what the worker has allowed of regular files
+	reads bool                // the last answer's
 	known map[string]folderID // folders that are where they were when the plan was made
 }
 
-func newSupervisor(listener int, job *wire.Job, s *socket, answers <-chan wire.Message) *supervisor {
-	return &supervisor{listener: listener, job: job, socket: s, answers: answers, root: -1, fine: make(map[wire.Ask]bool), known: make(map[string]folderID)}
+func newSupervisor(listener int, job *wire.Job, s *socket) *supervisor {
+	return &supervisor{listener: listener, job: job, socket: s, asks: wire.NewConn(blocking(wire.AskFD)), root: -1, fine: make(map[wire.Ask]bool), known: make(map[string]folderID)}
+}
+
+// blocking is a socket on which the thread itself waits.
+type blocking int
+
+func (fd blocking) Read(p []byte) (n int, err error) {
+	err = retry(func() (err error) { n, err = unix.Read(int(fd), p); return err })
+	if n = max(n, 0); err == nil && n == 0 && len(p) > 0 {
+		err = io.EOF
+	}
+	return n, err
+}
+
+func (fd blocking) Write(p []byte) (n int, err error) {
+	for n < len(p) && err == nil {
+		err = retry(func() error {
+			done, err := unix.SendmsgN(int(fd), p[n:], nil, nil, unix.MSG_NOSIGNAL)
+			n += max(done, 0)
+			return err
+		})
+	}
+	return n, err
 }
 
 // identity is whom files belong to that a thread makes.
@@ -135,7 +160,7 @@ func blockSignals() error {
 
 // handle does one call and answers it.
 func (s *supervisor) handle(n *notification) {
-	c, err := s.read(n)
+	c, err := s.caller(n)
 	if err == nil {
 		err = s.do(c)
 	}
@@ -174,14 +199,15 @@ func (s *supervisor) allowed(ask wire.Ask) (done func(), err error) {
 // ask asks the worker. Names are held still until done.
 func (s *supervisor) ask(ask wire.Ask) (done func(), err error) {
 	done = func() {}
-	if err := s.socket.send(wire.Message{Kind: wire.KindAsk, Ask: &ask}); err != nil {
+	var answer wire.Message
+	if s.asks.Write(wire.Message{Kind: wire.KindAsk, Ask: &ask}) != nil || s.asks.Read(&answer) != nil {
 		return done, unix.EACCES
 	}
-	answer := <-s.answers
-	done = func() { _ = s.socket.send(wire.Message{Kind: wire.KindDone}) }
+	done = func() { _ = s.asks.Write(wire.Message{Kind: wire.KindDone}) }
 	if answer.Errno != 0 {
 		return done, unix.Errno(answer.Errno)
 	}
+	s.reads = answer.Reads
 	return done, nil
 }
 

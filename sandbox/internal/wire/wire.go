@@ -30,6 +30,9 @@ const (
 // packets apart, that of an init and an inner helper is a stream of frames.
 const SocketFD = 3
 
+// AskFD is an init's descriptor of the socket on which it asks, and reads the answers.
+const AskFD = 4
+
 // Holder is the first document on a holder's socket.
 type Holder struct {
 	IDs      *IDs // nil means they are mapped already
@@ -134,16 +137,17 @@ type Limit struct {
 	Value    uint64
 }
 
-// Message is what goes over the socket of a command after the job.
+// Message is what goes over the sockets of a command after the job.
 //
-// From the helper: Started, Ask, Done, Exited or Error; from the worker: Answer
-// or Signal.
+// From the helper: Started, Exited or Error, and on the socket for it Ask or Done; from the worker: Signal, and there
+// Answer.
 type Message struct {
 	Kind string
 
 	Ask    *Ask
-	Errno  int // of an answer: 0 is yes
-	Status int // of exited: the wait status
+	Errno  int  // of an answer: 0 is yes
+	Reads  bool // of an answer that is yes: a regular file at Ask.New may be read, too
+	Status int  // of exited: the wait status
 	Signal int
 	Error  string
 }
@@ -176,7 +180,7 @@ type Socket struct {
 }
 
 // Spawn asks the holder for an init. Its descriptors are stdin, stdout,
-// stderr, and the socket of the command.
+// stderr, and the two sockets of the command.
 type Spawn struct{ Number int }
 
 // Spawned is the answer to the question with that number. A pidfd comes with it
