@@ -2,6 +2,7 @@ package eventbus
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -80,20 +81,32 @@ func (q *queue) signal() {
 }
 
 // follow delivers the events below subject from a sequence number on, as they are
-// stored, until ctx ends or deliver wants no more. It is in parts for the sake of many
-// readers that wait: a stack of which less than 1,248 bytes are in use shrinks to 4 KiB.
+// stored, until ctx ends or deliver wants no more. While the store is away it waits. It is in
+// parts for the sake of many readers that wait: a stack of which less than 1,248 bytes are in
+// use shrinks to 4 KiB.
 func (f *fanOut) follow(ctx context.Context, subject string, from uint64, deliver func(*stored) (bool, error)) error {
 	q := &queue{fanOut: f, subject: subject, wake: make(chan struct{}, 1), from: from, deliver: deliver}
 	f.enter()
 	defer f.leave(q)
 	for {
-		if more, err := q.catchUp(ctx); err != nil || !more {
-			return err
+		more, err := q.catchUp(ctx)
+		if err == nil && more {
+			more, err = q.take(ctx)
 		}
-		if more, err := q.take(ctx); err != nil || !more {
+		switch {
+		case errors.Is(err, natsstore.ErrAway) && ctx.Err() == nil:
+			f.part(q)
+		case err != nil || !more:
 			return err
 		}
 	}
+}
+
+// part takes a reader out of those that get new events.
+func (f *fanOut) part(q *queue) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.remove(q)
 }
 
 // catchUp joins, and delivers what the queue lacks.
@@ -149,8 +162,10 @@ func (q *queue) once(ev *stored) (more bool, err error) {
 	if ev.Seq < q.from {
 		return true, nil // it was in the store and in the queue
 	}
-	q.from = ev.Seq + 1
-	return q.deliver(ev)
+	if more, err = q.deliver(ev); err == nil {
+		q.from = ev.Seq + 1
+	}
+	return more, err
 }
 
 // join has a reader get what is stored below its subject from now on in its queue,

@@ -51,7 +51,7 @@ type FollowOptions struct {
 // Follow yields the stream of the session at the end of path: its own events and, in
 // envelopes, the events of its descendants. Each comes once, in the order of storing. nil
 // options replay everything that is stored. An error is the last value; the end of ctx is one.
-// Leaving the loop ends it.
+// With Live, a store that is away is none: what follows waits for it. Leaving the loop ends it.
 func (b *Bus) Follow(ctx context.Context, path event.Path, opts *FollowOptions) iter.Seq2[Delivery, error] {
 	if opts == nil {
 		opts = &FollowOptions{}

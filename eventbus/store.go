@@ -51,6 +51,10 @@ var (
 	// was removed, or replaced by another one.
 	ErrMoved = embedded.ErrMoved
 
+	// ErrAway is what operations return, with the cause, if the store does not answer for as
+	// long as they wait.
+	ErrAway = natsstore.ErrAway
+
 	// ErrNoLeader is returned if another process has the store open but can't be
 	// reached.
 	ErrNoLeader = embedded.ErrNoLeader

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"mime"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -105,6 +106,9 @@ func fail(w http.ResponseWriter, why error, log *slog.Logger) {
 		e := caller.Explain(why, log)
 		var data []byte
 		if data, why = encode(problem.Of(e)); why == nil {
+			if seconds := problem.RetryAfter(e.Code); seconds > 0 {
+				w.Header().Set("Retry-After", strconv.Itoa(seconds))
+			}
 			why = write(w, e.Status, problem.MediaType, data)
 		}
 	}

@@ -39,7 +39,7 @@ func (s statusAPI) ready(w http.ResponseWriter, r *http.Request) error {
 	}
 	if err := s.storeAnswers(r.Context()); err != nil {
 		s.Logger.Warn("the event store does not answer", "err", err)
-		return &caller.Error{Status: http.StatusServiceUnavailable, Code: "not_ready", Message: "the event store does not answer"}
+		return caller.NotReady(err)
 	}
 	return answer(w, http.StatusOK, state{"ready"})
 }

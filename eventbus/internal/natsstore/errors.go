@@ -19,6 +19,19 @@ var ErrLost = errors.New("the connection to the event store is closed for good")
 // ErrClosed is returned by every operation after [Store.Close].
 var ErrClosed = errors.New("the connection to the event store was closed")
 
+// ErrAway is what an operation returns, with the cause, if the store has not answered for as long
+// as the operation waits. It may have been carried out.
+var ErrAway = errors.New("the event store does not answer")
+
+// awayError is an error that is [ErrAway] too.
+type awayError struct{ error }
+
+// Unwrap returns the cause.
+func (e awayError) Unwrap() error { return e.error }
+
+// Is implements what [errors.Is] asks for.
+func (awayError) Is(target error) bool { return target == ErrAway }
+
 // IsConflict reports whether a write was refused because the stored value has
 // changed in the meantime.
 func IsConflict(err error) bool {

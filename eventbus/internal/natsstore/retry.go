@@ -34,8 +34,17 @@ var readLimits = limits{3 * readTimeout, readTimeout}
 
 // retry calls f until it succeeds or fails for good. It outlasts a move of the store to
 // another process, or of a stream to another server. f may be carried out twice: it must be
-// safe to repeat.
+// safe to repeat. An error because the store is away is [ErrAway].
 func retry[T any](ctx context.Context, r *retrier, lim limits, f func(ctx context.Context) (T, error)) (T, error) {
+	v, err := retryWithin(ctx, r, lim, f)
+	if err != nil && !errors.Is(err, context.Canceled) && r.closed.Err() == nil && r.away(err) {
+		err = awayError{err}
+	}
+	return v, err
+}
+
+// retryWithin is retry with errors as they come.
+func retryWithin[T any](ctx context.Context, r *retrier, lim limits, f func(ctx context.Context) (T, error)) (T, error) {
 	if _, bounded := ctx.Deadline(); bounded || lim.total == 0 {
 		return retryUntil(ctx, r, lim.attempt, f)
 	}

@@ -39,6 +39,12 @@ func Of(e *caller.Error) Document {
 // Codes returns all codes, sorted.
 func Codes() []string { return slices.Sorted(maps.Keys(kinds)) }
 
+// RetryAfter returns the seconds after which a client may try again, for the header of that name;
+// 0 means that waiting does not help.
+func RetryAfter(code string) int { return retryAfter[code] }
+
+var retryAfter = map[string]int{"busy": 1, "full": 1, "not_ready": 5, "shutting_down": 5}
+
 // kind is what all errors of a code have in common: a title, and a remedy unless their
 // messages have one.
 type kind struct{ title, hint string }

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 
+	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/session/integrity"
@@ -41,6 +42,11 @@ var (
 	ErrBusy   = &Error{http.StatusTooManyRequests, "busy", "as many calls are open as this door takes, twice --max-children and 100 at least: try again later, or make calls in the background"}
 	ErrClosed = &Error{http.StatusServiceUnavailable, "shutting_down", slots.ErrClosed.Error()}
 )
+
+// NotReady is the error of a call that needs the event store while that does not answer.
+func NotReady(err error) *Error {
+	return &Error{http.StatusServiceUnavailable, "not_ready", "the event store does not answer: " + errtext.Of(err)}
+}
 
 // BadRequest is the error of a request that can't be read.
 func BadRequest(err error) error {
@@ -96,6 +102,9 @@ func Explain(err error, log *slog.Logger) *Error {
 		return &Error{http.StatusGatewayTimeout, "not_sent", err.Error()}
 	case errors.Is(err, recovery.ErrNotStopped):
 		return &Error{http.StatusGatewayTimeout, "not_stopped", err.Error()}
+	case errors.Is(err, eventbus.ErrAway) || errors.Is(err, eventbus.ErrNoLeader):
+		log.Warn("answering a call", "err", err)
+		return NotReady(err)
 	default:
 		log.Error("answering a call", "err", err)
 		return &Error{http.StatusInternalServerError, "internal", "something went wrong within the worker; its log says what"}
