@@ -240,8 +240,11 @@ func (m *Manager) Ruling(spec *Spec) (*Ruling, error) {
 	return &Ruling{layers, spec.allowedTools()}, nil
 }
 
-// Has reports whether the session may have the tool of a name.
-func (r *Ruling) Has(name string) bool { return r.allowed == nil || slices.Contains(r.allowed, name) }
+// Has reports whether the session may have the tool of a name: its call allows it, and not all
+// calls of it are denied.
+func (r *Ruling) Has(name string) bool {
+	return (r.allowed == nil || slices.Contains(r.allowed, name)) && !r.layers.DeniesAll(name)
+}
 
 // Denied returns why a call that wants these values is denied, whoever is asked; nil means it
 // is not.

@@ -80,6 +80,16 @@ func (s *Service) prepare(by offer.Caller, in Input) *call {
 	return c
 }
 
+// forSkill returns the call by which a skill has a subagent do it; nil means that the caller can't
+// call the agent. It waits for the subagent, whatever the agent's file says.
+func (s *Service) forSkill(by offer.Caller, agent, description, prompt string) tool.Beginner {
+	c := s.prepare(by, Input{AgentType: agent, Description: description, Prompt: prompt, Background: new(false)})
+	if c.req.Err != nil {
+		return nil
+	}
+	return c
+}
+
 // Values implements [tool.Prepared]. If the agents have changed while the call waited for an
 // answer, the current definition of the agent counts.
 func (c *call) Values() ([]permission.Value, error) {

@@ -47,11 +47,17 @@ func (c *claimer) May(_ context.Context, st *log.State) error {
 		return fmt.Errorf("agents may nest %d deep here", s.limits.Depth)
 	}
 	for _, call := range st.Open {
-		if call.Name != toolcatalog.Task && !s.changesNothing(call.Name) {
+		if !startsSubagents(call.Name) && !s.changesNothing(call.Name) {
 			return fmt.Errorf("it is not known whether its call of %s was made", call.Name)
 		}
 	}
 	return nil
+}
+
+// startsSubagents reports whether the calls of a tool may start subagents, and change nothing
+// besides.
+func startsSubagents(name string) bool {
+	return name == toolcatalog.Task || name == toolcatalog.Skill
 }
 
 // changesNothing reports whether a call of a tool may be made again.

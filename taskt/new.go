@@ -42,7 +42,7 @@ func New(opts Options) (*Service, error) {
 	s.plans = &planner{
 		agents: opts.Agents, root: opts.Root, shell: opts.Shell, text: cmp.Or(opts.Instructions, instructions.NewReader(opts.Root, &instructions.Options{Logger: log})), rules: opts.Rules, limits: limits, log: log,
 		models: opts.AgentModels, efforts: opts.AgentEfforts,
-		tools: slices.Clone(opts.Tools), servers: opts.Servers, in: opts.In, withTask: s.withTask, planExit: s.planExit,
+		tools: slices.Clone(opts.Tools), servers: opts.Servers, in: opts.In, withTask: s.withTask, subagent: s.forSkill, planExit: s.planExit,
 		skills: opts.Skills, sessions: opts.Sessions,
 	}
 	s.places = workdir.NewPlaces(s.plans.home, opts.Isolate)

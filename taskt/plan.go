@@ -40,11 +40,12 @@ type planner struct {
 
 	models, efforts map[string]string // by the names of agents in lower case
 
-	tools    []tool.Tool                                          // without those for subagents
-	in       func(folder string) []tool.Tool                      // the same tools in a folder of it; nil means that can't be done
-	servers  workdir.Servers                                      // whose tools there are besides; nil means none
-	withTask func(tools []tool.Tool, by offer.Caller) []tool.Tool // adds the tools for subagents
-	planExit func(def *agentdefs.Definition) tool.Tool            // for agents that may become another one
+	tools    []tool.Tool                                                            // without those for subagents
+	in       func(folder string) []tool.Tool                                        // the same tools in a folder of it; nil means that can't be done
+	servers  workdir.Servers                                                        // whose tools there are besides; nil means none
+	withTask func(tools []tool.Tool, by offer.Caller) []tool.Tool                   // adds the tools for subagents
+	subagent func(by offer.Caller, agent, description, prompt string) tool.Beginner // the call that starts one; nil means that by can't call it
+	planExit func(def *agentdefs.Definition) tool.Tool                              // for agents that may become another one
 
 	sessions *session.Manager
 
@@ -188,7 +189,7 @@ func (p *planner) remembered(def *agentdefs.Definition) *memory.Text {
 // for skills has all of them until [planner.equip].
 func (p *planner) toolSet(def *agentdefs.Definition, at *workdir.Dir) (*toolset.Set, error) {
 	tools, servers, root := at.Tools, at.Servers, at.Paths.Root
-	all := append(p.withTask(tools, offer.CallerOf(def)), p.skillTool(p.skills.At(root).Current().ForModels(), nil, permission.Workspace{Root: root}))
+	all := append(p.withTask(tools, offer.CallerOf(def)), p.skillTool(p.skills.At(root).Current().ForModels(), nil, permission.Workspace{Root: root}, nil))
 	if p.memory != nil && def.Memory {
 		all = append(all, p.memory.Tool())
 	}
@@ -266,7 +267,11 @@ func (p *planner) equip(def *agentdefs.Definition, spec *session.Spec, at *workd
 		in.Text, in.Skills = kept, section
 		spec.System = SystemPrompt(def, in)
 	}
-	spec.ToolSet = spec.ToolSet.Replaced(p.skillTool(o.Usable, o.Preloaded, paths))
+	var by *offer.Caller
+	if rules.Has(toolcatalog.Task) {
+		by = new(offer.CallerOf(def))
+	}
+	spec.ToolSet = spec.ToolSet.Replaced(p.skillTool(o.Usable, o.Preloaded, paths, by))
 	return nil
 }
 
@@ -286,11 +291,18 @@ func (p *planner) about(spec *session.Spec, paths permission.Workspace, said *in
 	}
 }
 
-// skillTool returns the tool by which sessions load skills.
-func (p *planner) skillTool(usable, loaded []*skills.Skill, paths permission.Workspace) tool.Tool {
-	return skilltool.New(usable, loaded, paths, func(call *tool.Call, opening string) bool {
+// skillTool returns the tool by which sessions load skills. by is who calls the subagents of
+// skills; nil means that the session can't.
+func (p *planner) skillTool(usable, loaded []*skills.Skill, paths permission.Workspace, by *offer.Caller) tool.Tool {
+	hooks := skilltool.Hooks{Given: func(call *tool.Call, opening string) bool {
 		return p.sessions.Given(call.SessionID, call.ID, opening)
-	})
+	}}
+	if by != nil {
+		hooks.Subagent = func(agent, description, prompt string) tool.Beginner {
+			return p.subagent(*by, agent, description, prompt)
+		}
+	}
+	return skilltool.New(usable, loaded, paths, hooks)
 }
 
 // AgentRules returns the ruleset of an agent's session at a depth: the agent's own rules, then

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session"
 	"github.com/agentworker/worker/session/record"
@@ -21,7 +20,7 @@ import (
 // of these calls. A child that had not begun is left out: its call is made anew.
 func (n *claiming) madeBy(ctx context.Context, t *recovery.Claimed) (map[string]*record.Record, error) {
 	step := t.State.Step()
-	if step == nil || !slices.ContainsFunc(t.State.Open, func(c model.ToolCall) bool { return c.Name == toolcatalog.Task }) {
+	if step == nil || !slices.ContainsFunc(t.State.Open, func(c model.ToolCall) bool { return startsSubagents(c.Name) }) {
 		return nil, nil
 	}
 	sessions := n.service.sessions.Store()
@@ -89,11 +88,8 @@ func (s *Service) outcome(ctx context.Context, made *tool.Call, childID string) 
 	}
 	if r.Background {
 		in, err := input.Parse(made.Args)
-		if err != nil {
-			return tool.Result{}, err
-		}
 		def, _ := s.agents.Snapshot().Agent(r.Agent)
-		moved := !(&request{in: in, Target: offer.Target{Def: def}}).background()
+		moved := err != nil || !(&request{in: in, Target: offer.Target{Def: def}}).background() // an error: a skill's, which waits
 		return tool.Result{Text: control.XML("task_accepted", r.Agent, accepted(r.ID, true, moved))}, nil
 	}
 	result, err := s.control.ResultOf(ctx, r)

@@ -42,11 +42,15 @@ func newDelegates() *delegates {
 func (l *delegates) own(ev event.Event) {
 	switch ev := ev.(type) {
 	case event.ToolCallStart:
-		if ev.ToolName != toolcatalog.Task && ev.ToolName != "task_send" {
+		var args struct{ AgentType, Description, Name string }
+		_ = json.Unmarshal([]byte(ev.Arguments), &args) // a call that can't be read makes no subagent
+		switch ev.ToolName {
+		case toolcatalog.Task, "task_send":
+		case toolcatalog.Skill:
+			args.Description = "skill " + args.Name
+		default:
 			return
 		}
-		var args struct{ AgentType, Description string }
-		_ = json.Unmarshal([]byte(ev.Arguments), &args) // a call that can't be read makes no subagent
 		l.calls = append(l.calls, &delegate{id: ev.ToolCallID, message: ev.MessageID, agent: args.AgentType, description: args.Description})
 	case event.ToolCallEnd:
 		l.calls = slices.DeleteFunc(l.calls, func(d *delegate) bool {

@@ -18,17 +18,10 @@ func opening(name string) string {
 	return conversation.LastingOpen + `name="` + attribute.Replace(name) + `">`
 }
 
-// frame returns a skill as a model reads it.
-func frame(s *skills.Skill, c *skills.Content) string {
+// frame returns a skill as a model reads it, with a note of the worker's own above its text.
+func frame(s *skills.Skill, c *skills.Content, note string) string {
 	var b strings.Builder
-	b.WriteString(opening(s.Name) + "\n")
-	if s.Fork {
-		agent := "agentType of your choice"
-		if s.Agent != "" {
-			agent = fmt.Sprintf("agentType %q, if there is such an agent,", s.Agent)
-		}
-		fmt.Fprintf(&b, "[Its file says that it is meant for a subagent. If you have the tool %s, call it with the %s and a prompt that has your task and what stands below.]\n\n", toolcatalog.Task, termtext.EscapeTags(agent))
-	}
+	b.WriteString(opening(s.Name) + "\n" + note)
 	b.WriteString(termtext.EscapeTags(strings.TrimSpace(c.Body)) + "\n")
 	if c.Cut {
 		fmt.Fprintf(&b, "[It is cut off here: the file has more than %d KiB.]\n", skills.MaxBody>>10)

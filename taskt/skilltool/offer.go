@@ -88,7 +88,7 @@ func (o *Offer) preload(s *skills.Skill, paths permission.Workspace, rules Rules
 	if err != nil {
 		return errtext.Of(err)
 	}
-	text := frame(s, content)
+	text := frame(s, content, alone(s))
 	if len(text) > *room {
 		return fmt.Sprintf("the texts of all preloaded skills may have %d KiB", maxPreloaded>>10)
 	}

@@ -20,14 +20,23 @@ type Tool struct {
 	usable []*skills.Skill
 	loaded []*skills.Skill // their texts are in the system prompt
 	paths  permission.Workspace
-	given  func(call *tool.Call, opening string) bool
+	hooks  Hooks
 	spec   tool.Spec
 }
 
+// Hooks are what the tool needs of its session. Each may be nil.
+type Hooks struct {
+	// Given reports whether the session's conversation has a skill, by the opening of its frame.
+	Given func(call *tool.Call, opening string) bool
+
+	// Subagent returns the call that has an agent do something: see [skills.Skill.Fork]. It is
+	// nil where the session starts no subagents, and returns nil where it can't call the agent.
+	Subagent func(agent, description, prompt string) tool.Beginner
+}
+
 // New returns the tool for skills, of which some are loaded from the start. paths are those of
-// the session. given reports whether the session's conversation has a skill, by the opening of
-// its frame.
-func New(usable, loaded []*skills.Skill, paths permission.Workspace, given func(call *tool.Call, opening string) bool) *Tool {
+// the session.
+func New(usable, loaded []*skills.Skill, paths permission.Workspace, hooks Hooks) *Tool {
 	names := []string{} // none is an empty list
 	for _, s := range usable {
 		names = append(names, s.Name)
@@ -36,16 +45,24 @@ func New(usable, loaded []*skills.Skill, paths permission.Workspace, given func(
 	if err != nil { // texts always have a JSON form
 		panic(err)
 	}
-	return &Tool{usable, loaded, paths, given, tool.Spec{
+	forks := hooks.Subagent != nil && slices.ContainsFunc(usable, func(s *skills.Skill) bool { return s.Fork })
+	about, more := "", ""
+	if forks {
+		about = " Some skills are done by a subagent: the call returns its result, and arguments says what it is to do."
+		more = fmt.Sprintf(`,"arguments":{"type":"string","maxLength":%d,"description":"for a skill that a subagent does: what it is to do, with all that it has to know; it knows nothing of your conversation"}`, maxArguments)
+	}
+	return &Tool{usable, loaded, paths, hooks, tool.Spec{
 		Name: toolcatalog.Skill,
 		Description: "Loads a skill: instructions for a kind of work, which your system prompt lists. Load one before you begin such work. " +
-			"With file it returns a file of the skill's folder instead.",
+			"With file it returns a file of the skill's folder instead." + about,
 		InputSchema: json.RawMessage(fmt.Sprintf(`{"type":"object","properties":{"name":{"type":"string","enum":%s,"description":"the skill"},`+
-			`"file":{"type":"string","minLength":1,"maxLength":1000,"description":"a file that the loaded skill lists, by its path in the skill's folder; leave it out to load the skill"}},`+
-			`"required":["name"],"additionalProperties":false}`, enum)),
-		ReadOnly:    true,
-		Lasting:     true,
-		Unavailable: len(usable) == 0,
+			`"file":{"type":"string","minLength":1,"maxLength":1000,"description":"a file that the loaded skill lists, by its path in the skill's folder; leave it out to load the skill"}%s},`+
+			`"required":["name"],"additionalProperties":false}`, enum, more)),
+		ReadOnly:     true,
+		Lasting:      true,
+		Delegates:    forks,
+		OwnTimeLimit: forks,
+		Unavailable:  len(usable) == 0,
 	}}
 }
 
@@ -57,6 +74,8 @@ func (t *Tool) Has(o *Offer) bool {
 type args struct {
 	Name string `json:"name"`
 	File string `json:"file"`
+
+	Arguments string `json:"arguments"`
 }
 
 // Spec implements [tool.Tool].
@@ -96,6 +115,9 @@ func (t *Tool) Describe(call *tool.Call) tool.Description {
 	if in.File != "" {
 		return tool.DescribeArguments(fmt.Sprintf("read %s of the skill %s (%s)", termtext.OneLine(in.File, termtext.MaxLabel), s.Name, s.File), call.Args, "name", "file")
 	}
+	if s.Fork && t.hooks.Subagent != nil {
+		return tool.DescribeArguments(fmt.Sprintf("start a subagent for the skill %s (%s)", s.Name, s.File), call.Args, "name", "arguments")
+	}
 	return tool.DescribeArguments(fmt.Sprintf("load the skill %s (%s)", s.Name, s.File), call.Args, "name")
 }
 
@@ -118,12 +140,12 @@ func (t *Tool) Run(_ context.Context, call *tool.Call) (tool.Result, error) {
 	if slices.ContainsFunc(t.loaded, func(l *skills.Skill) bool { return l.Name == s.Name }) {
 		return tool.Result{Text: fmt.Sprintf("The skill %s is loaded already: its text stands in your system prompt.", s.Name)}, nil
 	}
-	if t.given != nil && t.given(call, opening(s.Name)) {
+	if t.hooks.Given != nil && t.hooks.Given(call, opening(s.Name)) {
 		return tool.Result{Text: fmt.Sprintf("The skill %s is loaded already: its text stands above in this conversation.", s.Name)}, nil
 	}
 	content, err := s.Read()
 	if err != nil {
 		return tool.Result{}, err
 	}
-	return tool.Result{Text: frame(s, content), Truncated: content.Cut}, nil
+	return tool.Result{Text: frame(s, content, alone(s)), Truncated: content.Cut}, nil
 }
