@@ -160,11 +160,12 @@ func (s *Service) claimedCall(ctx context.Context, t *recovery.Claimed, parent *
 	in.AgentType, in.Description, in.Background, in.Detached = r.Agent, r.Description, new(r.Background), r.Detached
 	by := offer.Host
 	if caller := parent.Agent(); caller != "" {
-		def, ok := s.agents.Snapshot().Agent(caller)
-		if !ok {
+		switch def, ok := s.agents.Snapshot().Agent(caller); {
+		case ok:
+			by = offer.CallerOf(def)
+		case caller != DefaultPrimary || len(parent.Path()) > 1:
 			return nil, fmt.Errorf("the agent %q, which has called it, is not defined any more", caller)
 		}
-		by = offer.CallerOf(def)
 	}
 	from := &resumption{record: r, claimed: t}
 	from.ID, from.FromStep, from.Model = r.Resumes, r.FromStep, r.Model

@@ -15,6 +15,10 @@ import (
 	"github.com/agentworker/worker/taskt/workdir"
 )
 
+// DefaultPrimary is the name of the primary agent where none is named. Without a file of that name
+// the agent is the host's own, and not in a snapshot.
+const DefaultPrimary = "primary"
+
 // Primary is an agent that talks to a person, as hosts may offer it to one.
 type Primary struct {
 	Name        string

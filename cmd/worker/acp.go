@@ -37,7 +37,8 @@ func (p *program) acpCommand() *cobra.Command {
 		Long: `Serves the primary agents of this workspace over ACP, the Agent Client Protocol, on
 stdin and stdout. An editor starts this command, in the folder of a project:
 docs/guide/editors.md says how each is told to. It ends with its stdin, or when it gets
-SIGTERM, and what its sessions run ends with it.
+SIGTERM, and what its sessions run ends with it. Detached subagents go on in the next
+'worker serve' or 'worker mcp'.
 
 What the permission rules ask about is put to the editor's user, also for subagents. It
 waits for an answer there or by 'worker approvals' in a terminal, for up to
@@ -68,7 +69,7 @@ func (p *program) acp(ctx context.Context, opts acpOptions) error {
 		if _, err := conversation.Find(a.Agents.Snapshot(), opts.agent); err != nil {
 			return cli.Usage(err)
 		}
-		return acpserver.New(acpserver.Options{
+		err := acpserver.New(acpserver.Options{
 			Tasks: a.Tasks, Agents: a.Agents, Sessions: a.Sessions.Store(), Bus: a.Bus, Root: a.Workspace.Root, Logger: p.Logger(),
 			Agent: opts.agent, Version: app.Version(), IgnoreMCP: opts.ignoreMCP, ServerHosts: hosts, Explain: p.Advised,
 			Models: p.modelChoices(),
@@ -77,6 +78,8 @@ func (p *program) acp(ctx context.Context, opts acpOptions) error {
 				return err
 			},
 		}).Serve(ctx, in, p.Stdout)
+		app.HandOverAtEnd(p.Program, a)
+		return err
 	})
 }
 

@@ -63,7 +63,5 @@ func drain(p *program, a *app.Worker, limit time.Duration) {
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	if n := a.Tasks.Drain(ctx); n > 0 {
-		fmt.Fprintf(p.Stderr, "worker: %s in the background: the next 'worker serve' or 'worker mcp' of this workspace goes on with it, within an hour\n", termtext.Plural(n, "subagent"))
-	}
+	app.HandOver(ctx, p.Program, a)
 }

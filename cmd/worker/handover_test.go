@@ -293,3 +293,69 @@ func TestServeAddresses(t *testing.T) {
 		t.Errorf("it does not name the flag: %s", errs)
 	}
 }
+
+// TestHandOverRun: a detached subagent of "worker run" completes in another worker, whether the
+// command was told to end, was killed, or has ended by itself.
+func TestHandOverRun(t *testing.T) {
+	t.Parallel()
+	const hangs = `{"match": {"user": "Main"}, "hang": true}`
+	for _, tt := range []struct {
+		name   string
+		answer string // of the conversation
+		end    os.Signal
+		status int
+	}{
+		{"SIGTERM", hangs, syscall.SIGTERM, 130},
+		{"SIGINT", hangs, os.Interrupt, 130},
+		{"killed", hangs, os.Kill, -1},
+		{"its answer is given", `{"match": {"user": "Main"}, "text": "Started."}`, nil, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			model := startModel(t, `{"match": {"user": "Work"}, "hang": true}`+"\n"+
+				`{"match": {"user": "Main"}, "toolCalls": [{"name": "task", "arguments": {"description": "d", "prompt": "Work", "agentType": "det"}}]}`+"\n"+tt.answer)
+			dir := t.TempDir()
+			if err := errors.Join(os.MkdirAll(filepath.Join(dir, ".agents/agents"), 0o700),
+				os.WriteFile(filepath.Join(dir, ".agents/agents/det.md"), []byte("---\ndescription: Works on.\ndetached: true\n---\nWork."), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+			p := startRun(t, dir, model.URL, "Main")
+			sessionID := regexp.MustCompile(`ses_[a-z0-9]+`).FindString(p.line("det  started as"))
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			if err := model.Await(ctx, 3); err != nil || sessionID == "" {
+				t.Fatalf("%v, %q", err, sessionID)
+			}
+			if tt.end != nil {
+				p.signal(tt.end)
+			}
+			if said := p.ends(tt.status); tt.end != os.Kill && !strings.Contains(said, "1 subagent in the background: the next 'worker serve'") {
+				t.Errorf("it says:\n%s", said)
+			}
+			next := startServing(t, dir, startModel(t, `{"match": {"user": "Work"}, "text": "All of it is done."}`).URL)
+			next.listens()
+			if got := next.post("/v1/tasks/wait", `{"sessionId":"`+sessionID+`"}`); !strings.Contains(got, "All of it is done.") {
+				t.Errorf("it does not go on: %s", got)
+			}
+		})
+	}
+}
+
+// startRun starts "worker run" in a folder, with the model of a server.
+func startRun(t *testing.T, dir, model, prompt string) *servedProcess {
+	t.Helper()
+	path, err := exec.LookPath("worker")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &servedProcess{t: t, state: filepath.Join(dir, "state")}
+	p.cmd = exec.Command(path, "run", prompt, "--dir", dir, "--state-dir", p.state, "--model", "anthropic/claude-haiku-5-5")
+	p.cmd.Env = []string{"HOME=" + filepath.Join(dir, "home"), "PATH=" + os.Getenv("PATH"), "ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL=" + model}
+	stderr, err := p.cmd.StderrPipe()
+	if err = errors.Join(err, p.cmd.Start()); err != nil {
+		t.Fatal(err)
+	}
+	p.lines = bufio.NewScanner(stderr)
+	t.Cleanup(p.kill)
+	return p
+}

@@ -7,12 +7,13 @@ import (
 
 	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/internal/suggest"
+	"github.com/agentworker/worker/taskt"
 )
 
 // Default is the primary agent where none is named. It has no rules of its own: what it
 // may do is what permissions.jsonc says.
 var Default = &agentdefs.Definition{
-	Name:     "primary",
+	Name:     taskt.DefaultPrimary,
 	Mode:     agentdefs.Primary,
 	MaxSteps: 50,
 	Prompt: "Answer the user's prompt. Give parts of the work that can be done apart to subagents with the task tool, " +

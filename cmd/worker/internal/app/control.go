@@ -7,7 +7,9 @@ import (
 	"maps"
 	"os/user"
 	"strings"
+	"time"
 
+	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/session/approval"
 	"github.com/agentworker/worker/session/record"
 	"github.com/agentworker/worker/session/store"
@@ -70,4 +72,30 @@ func Operator(command string) string {
 		return u.Username + " by " + command
 	}
 	return command
+}
+
+// lastSteps is how long the subagents that nobody waits for may take to end their steps, at the end
+// of a command.
+const lastSteps = time.Second
+
+// HandOver ends the calls that run on a worker, and leaves what nobody waits for to the next worker
+// that runs on, until ctx ends: see [taskt.Service.Drain].
+func HandOver(ctx context.Context, p *Program, a *Worker) {
+	if n := a.Tasks.Drain(ctx); n > 0 {
+		fmt.Fprintf(p.Stderr, "worker: %s in the background: the next 'worker serve' or 'worker mcp' of this workspace goes on with it, within an hour\n", termtext.Plural(n, "subagent"))
+	}
+}
+
+// HandOverAtEnd is [HandOver] once the call of a command, or its conversation, has ended: detached
+// subagents run on.
+func HandOverAtEnd(p *Program, a *Worker) {
+	ctx, cancel := context.WithTimeout(context.Background(), lastSteps)
+	defer cancel()
+	HandOver(ctx, p, a)
+}
+
+// Leave is [HandOverAtEnd], and closes the worker.
+func Leave(p *Program, a *Worker) error {
+	HandOverAtEnd(p, a)
+	return a.Close()
 }

@@ -112,7 +112,7 @@ func (p commands) prompt(ctx context.Context, name, prompt string, opts runOptio
 	if err != nil {
 		return nil, nil, err
 	}
-	defer func() { err = errors.Join(err, a.Close()) }()
+	defer func() { err = errors.Join(err, app.Leave(p.Program, a)) }()
 	def, err := conversation.Find(a.Agents.Snapshot(), name)
 	p.ReportAgent(a.Agents.Snapshot(), def, name)
 	if err != nil {

@@ -100,7 +100,7 @@ func (p commands) talk(ctx context.Context, name, prompt string, talk talkOption
 		if c.a, err = p.OpenWorker(ctx, approver); err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, c.a.Close()) }()
+		defer func() { err = errors.Join(err, app.Leave(p.Program, c.a)) }()
 		defer func() { err = errors.Join(err, c.end()); last = c.last() }()
 		resumes, err := c.choose(ctx, name, talk.resume)
 		if err != nil {

@@ -198,7 +198,7 @@ func (p commands) callTask(ctx context.Context, opts runOptions, find func(*app.
 	if err != nil {
 		return nil, nil, err
 	}
-	defer func() { err = errors.Join(err, a.Close()) }()
+	defer func() { err = errors.Join(err, app.Leave(p.Program, a)) }()
 	task, err := find(a)
 	if err != nil {
 		return nil, nil, err
