@@ -329,17 +329,32 @@ func (r requested) MoveToBackground(req requests.BackgroundRequest) (answer requ
 	if !ok {
 		return answer
 	}
-	err := s.MoveToBackground(req.By)
+	move := s.MoveToBackground
+	switch {
+	case req.Command && s.commands == nil:
+		answer.Refused = noCommands
+		return answer
+	case req.Command:
+		move = s.commands.Move
+	}
+	err := move(req.By)
 	if answer.Taken = err == nil; err != nil && !errors.Is(err, ErrNotWaiting) && !errors.Is(err, record.ErrEnded) {
 		answer.Refused = errtext.Of(err)
 	}
 	return answer
 }
 
+// noCommands refuses what is asked of the commands of a session without a model.
+const noCommands = "it stands for a caller, and runs no commands"
+
 // StopCommand implements [requests.Sessions].
 func (r requested) StopCommand(req requests.CommandRequest) (answer requests.RequestAnswer) {
 	s, ok := r.m.Live(req.SessionID)
 	if !ok {
+		return answer
+	}
+	if s.commands == nil {
+		answer.Refused = noCommands
 		return answer
 	}
 	err := s.commands.Stop(req.CommandID, req.By)

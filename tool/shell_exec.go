@@ -123,16 +123,22 @@ func (ws *Workspace) shell(ctx context.Context, call *Call, a shellExecArgs, dir
 	if err != nil {
 		return Result{}, err
 	}
-	c := &command{ctx: ctx, ws: ws, dir: dir, script: a.Command, out: &headtail.Buffer{Limit: ws.opts.MaxOutputBytes}}
+	c := &command{ctx: ctx, ws: ws, dir: dir, call: call, args: &a, script: a.Command, out: &headtail.Buffer{Limit: ws.opts.MaxOutputBytes}}
 	began := time.Now()
 	if backend, _ := b.Backend(); backend == "" {
 		err = c.runUnheld(b)
 	} else {
-		running := &boxCall{judge: call.Judge, waits: waits, allowed: make(map[string]bool)}
-		leave := b.enter(running)
+		c.hosts = &boxCall{judge: call.Judge, waits: waits, allowed: make(map[string]bool)}
+		c.leave = b.enter(c.hosts)
 		err = c.runSandboxed(b, ws.SandboxProfile(call.Rules, call.Approved))
-		leave()
-		c.refused = append(c.refused, running.refusals()...)
+		if moved, ok := errors.AsType[*movedError](err); ok {
+			return moved.result, nil
+		}
+		c.leave()
+		c.refused = append(c.refused, c.hosts.refusals()...)
+	}
+	if moved, ok := errors.AsType[*movedError](err); ok {
+		return moved.result, nil
 	}
 	took := time.Since(began)
 	text, truncated := c.out.Text()

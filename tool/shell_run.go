@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -20,8 +21,12 @@ type command struct {
 	ctx    context.Context
 	ws     *Workspace
 	dir    string // in which it begins
+	call   *Call
+	args   *shellExecArgs
 	script string
 	out    *headtail.Buffer
+	hosts  *boxCall // what it may reach; nil means that no sandbox holds it
+	leave  func()   // ends that
 
 	// Once it has ended.
 	status  int    // exit status; -1: a signal ended it
@@ -61,7 +66,7 @@ func (rd *reader) finish(grace time.Duration) {
 // runSandboxed runs the command in a session's sandbox, and waits until
 // nothing is left of it.
 func (c *command) runSandboxed(b *box, profile *sandbox.Profile) error {
-	proc, err := c.supervise(b.Start, &sandbox.Command{Dir: c.dir, Profile: profile, Env: c.ws.env, Settle: func(after time.Time) {
+	proc, err := c.supervise(b, b.Start, &sandbox.Command{Dir: c.dir, Profile: profile, Env: c.ws.env, Settle: func(after time.Time) {
 		_ = worktree.RewriteIndex(c.ctx, c.ws.files.Dir(), after) // without it git may take a hidden file for changed
 	}})
 	if err != nil {
@@ -78,15 +83,16 @@ func (c *command) runSandboxed(b *box, profile *sandbox.Profile) error {
 // runUnheld runs the command without a sandbox, and waits until nothing is left
 // of it.
 func (c *command) runUnheld(b *box) error {
-	_, err := c.supervise(b.StartUnheld, &sandbox.Command{Dir: c.dir, Env: plainEnv(c.ws.env, c.ws.opts.Env)})
+	_, err := c.supervise(b, b.StartUnheld, &sandbox.Command{Dir: c.dir, Env: plainEnv(c.ws.env, c.ws.opts.Env)})
 	if errors.Is(err, sandbox.ErrNotHeld) {
 		return c.runPlain() // on this system nobody ends what a command starts
 	}
 	return err
 }
 
-// supervise starts the command by start, and waits until nothing is left of it.
-func (c *command) supervise(start func(context.Context, *sandbox.Command) (*sandbox.Process, error), cmd *sandbox.Command) (*sandbox.Process, error) {
+// supervise starts the command by start, and waits until nothing is left of it. The error is a
+// [*movedError] if it goes on in the background.
+func (c *command) supervise(b *box, start func(context.Context, *sandbox.Command) (*sandbox.Process, error), cmd *sandbox.Command) (*sandbox.Process, error) {
 	rd, err := c.read()
 	if err != nil {
 		return nil, err
@@ -98,28 +104,24 @@ func (c *command) supervise(start func(context.Context, *sandbox.Command) (*sand
 		rd.finish(0)
 		return nil, fmt.Errorf("running a command: %w", err)
 	}
-	// It is asked to end first, and ended after the grace.
-	ended := make(chan struct{})
-	watched := make(chan struct{})
-	go func() {
-		defer close(watched)
-		select {
-		case <-ended:
-			return
-		case <-c.ctx.Done():
-			_ = proc.Signal(syscall.SIGTERM)
-		}
-		grace := time.NewTimer(c.ws.opts.KillGrace)
-		defer grace.Stop()
-		select {
-		case <-ended:
-		case <-grace.C:
-			proc.Kill()
-		}
-	}()
-	state, err := proc.Wait()
-	close(ended)
-	<-watched
+	w := &waited{command: c, box: b, proc: proc, profile: cmd.Profile, rd: rd, ended: make(chan struct{}), handed: make(chan struct{})}
+	var watching sync.WaitGroup
+	watching.Go(w.watch)
+	go w.wait()
+	leave := func() {}
+	if c.call.Background != nil {
+		leave = c.call.Background.Foreground(c.call.ID, w.move)
+	}
+	select {
+	case <-w.ended:
+	case <-w.handed:
+	}
+	leave()
+	watching.Wait()
+	if result := w.settle(); result != nil {
+		return nil, &movedError{*result}
+	}
+	state, err := w.state, w.err
 	rd.finish(c.ws.opts.KillGrace)
 	if err != nil && c.ctx.Err() == nil {
 		return nil, fmt.Errorf("running a command: %w", err)
@@ -130,12 +132,144 @@ func (c *command) supervise(start func(context.Context, *sandbox.Command) (*sand
 	return proc, nil
 }
 
+// waited is a command that a call waits for.
+type waited struct {
+	*command
+	box     *box
+	proc    *sandbox.Process
+	profile *sandbox.Profile
+	rd      *reader
+
+	ended  chan struct{} // closed when nothing of it runs
+	handed chan struct{} // closed when it goes on in the background
+
+	// Once it has ended.
+	state sandbox.State
+	err   error
+
+	mu     sync.Mutex
+	over   bool    // it is asked to end, or has: it is not moved any more
+	result *Result // of the call, once the command goes on in the background
+}
+
+func (w *waited) wait() {
+	w.state, w.err = w.proc.Wait()
+	close(w.ended)
+}
+
+// watch has the command end with the context of its call: it is asked to first, and ended after the
+// grace.
+func (w *waited) watch() {
+	select {
+	case <-w.ended:
+		return
+	case <-w.handed:
+		return
+	case <-w.ctx.Done():
+	}
+	if w.settle() != nil {
+		return
+	}
+	_ = w.proc.Signal(syscall.SIGTERM)
+	grace := time.NewTimer(w.ws.opts.KillGrace)
+	defer grace.Stop()
+	select {
+	case <-w.ended:
+	case <-grace.C:
+		w.proc.Kill()
+	}
+}
+
+// settle has the command stay in the foreground. It returns the result of the call if it has left that
+// already.
+func (w *waited) settle() *Result {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.over = true
+	return w.result
+}
+
+// movedError is the error of a command that goes on in the background.
+type movedError struct{ result Result }
+
+func (*movedError) Error() string { return "the command goes on in the background" }
+
+// move has the command go on in the background, and the call return.
+func (w *waited) move(by string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.over || w.result != nil {
+		return errors.New("the command has ended, or is about to")
+	}
+	if w.hosts != nil && !w.hosts.asking.TryLock() {
+		return errors.New("the command waits for the answer to a question: answer it first")
+	}
+	result, err := w.call.Background.Start(w.ctx, &BackgroundCommand{
+		CallID: w.call.ID, Line: w.script, TimeLimit: time.Duration(w.args.TimeoutSeconds) * time.Second,
+		MovedBy: by, LogDir: w.ws.opts.Sandbox.Dir, Start: w.handOver,
+	})
+	if w.hosts != nil {
+		w.hosts.asking.Unlock()
+	}
+	if err != nil {
+		return err
+	}
+	w.result = &result
+	close(w.handed)
+	return nil
+}
+
+// handOver has the command write where those in the background do.
+func (w *waited) handOver(stdio [3]*os.File) (Running, error) {
+	fd, err := syscall.Dup(int(stdio[1].Fd()))
+	if err != nil {
+		return nil, err
+	}
+	r := &movedRunning{waited: w, out: os.NewFile(uintptr(fd), "output")}
+	r.call = w.hosts
+	if r.call == nil {
+		r.call = &boxCall{allowed: make(map[string]bool)}
+	} else {
+		w.leave()
+	}
+	r.call.waits = nil
+	r.call.judge = func(ctx context.Context, value permission.Value) error {
+		return w.call.Background.Judge(ctx, w.call.ID, value)
+	}
+	r.leave = w.box.enter(r.call)
+	r.heldRunning.Process, r.heldRunning.profile = w.proc, w.profile
+	r.writing.Go(func() { _ = w.out.Redirect(r.out) })
+	return r, nil
+}
+
+// movedRunning is a command that a call has waited for.
+type movedRunning struct {
+	heldRunning
+	*waited
+	out     *os.File // where it writes to
+	writing sync.WaitGroup
+}
+
+// Wait implements [Running].
+func (r *movedRunning) Wait() (status int, signal string) {
+	defer r.leave()
+	<-r.ended
+	r.rd.finish(r.ws.opts.KillGrace)
+	r.writing.Wait()
+	r.out.Close()
+	return outcome(r.state, r.err)
+}
+
 // Background keeps the commands of a session that go on when the call has returned that has
 // started them.
 type Background interface {
 	// Start starts a command, and returns what the model reads of it. ctx bounds only how long it
 	// waits for the end.
 	Start(ctx context.Context, c *BackgroundCommand) (Result, error)
+
+	// Foreground notes that a call waits for its command, which move has go on in the background.
+	// by names the person who wants that. leave is called once the call waits no longer.
+	Foreground(callID string, move func(by string) error) (leave func())
 
 	// Judge is [Call.Judge] while no call runs: nobody is asked.
 	Judge(ctx context.Context, callID string, value permission.Value) error
@@ -149,6 +283,7 @@ type BackgroundCommand struct {
 	TimeLimit   time.Duration // 0 means none
 	WaitSeconds int           // for its end
 	Notify      string        // a regular expression: the session hears of lines that match; empty means of none
+	MovedBy     string        // who has moved it there from the foreground; empty means that it begins there
 	LogDir      string        // the folder for what it writes; "" means the system's for temporary files
 
 	// Start starts it with a stdin, a stdout and a stderr.
@@ -220,7 +355,10 @@ type heldRunning struct {
 // Wait implements [Running].
 func (r *heldRunning) Wait() (status int, signal string) {
 	defer r.leave()
-	state, err := r.Process.Wait()
+	return outcome(r.Process.Wait())
+}
+
+func outcome(state sandbox.State, err error) (status int, signal string) {
 	if err != nil {
 		return -1, err.Error()
 	}

@@ -91,6 +91,11 @@ func (t *topActions) Background(ctx context.Context, id string) (string, error) 
 	return "it runs in the background; its caller goes on", nil
 }
 
+// MoveCommand implements [tui.Actions].
+func (t *topActions) MoveCommand(ctx context.Context, id string) (string, error) {
+	return t.Storage.MoveCommand(ctx, "worker top", id)
+}
+
 // StopCommand implements [tui.Actions].
 func (t *topActions) StopCommand(ctx context.Context, id, command string) (string, error) {
 	if _, err := t.Records.Requests.StopCommand(ctx, id, command, app.Operator("worker top")); err != nil {

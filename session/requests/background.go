@@ -10,7 +10,8 @@ import (
 // session goes on in the background.
 type BackgroundRequest struct {
 	SessionID string `json:"sessionId"`
-	By        string `json:"by"` // who asks, for people
+	By        string `json:"by"`                // who asks, for people
+	Command   bool   `json:"command,omitempty"` // instead, the command that the session waits for goes on in its background
 }
 
 // BackgroundSubject returns the subject on which a process receives a [BackgroundRequest]
@@ -28,5 +29,11 @@ func (s *Sender) BackgroundSubject(bootID string) string {
 // ended, and a [*RefusedError] if no such call waits. The error is [ErrNotSent] if the
 // process has not answered within 10 s, or before ctx ended.
 func (s *Sender) MoveToBackground(ctx context.Context, id, by string) (*record.Record, error) {
-	return s.ask(ctx, id, s.BackgroundSubject, BackgroundRequest{id, by})
+	return s.ask(ctx, id, s.BackgroundSubject, BackgroundRequest{SessionID: id, By: by})
+}
+
+// MoveCommand has the command that a session waits for go on in its background, and the call of
+// shell_exec return. It is otherwise as MoveToBackground.
+func (s *Sender) MoveCommand(ctx context.Context, id, by string) (*record.Record, error) {
+	return s.ask(ctx, id, s.BackgroundSubject, BackgroundRequest{SessionID: id, By: by, Command: true})
 }

@@ -88,10 +88,11 @@ var Operations = []*Operation{
 		Title: "Move a subagent to the background",
 		Description: "Has the call of task return at once that waits for a subagent, which goes on in the background: " +
 			"task_wait waits for it, and task_result has its answer then.",
-		InputSchema: object(`"sessionId":{"type":"string","description":"the subagent's session id"}`, "sessionId"),
-		Hosts:       true,
-		input:       func() input { return new(backgroundInput) },
-		answer:      func() Answer { return new(Moved) },
+		InputSchema: object(`"sessionId":{"type":"string","description":"the subagent's session id"},`+
+			`"command":{"type":"boolean","description":"true: not the subagent but the command that it waits for goes on, in the subagent's background"}`, "sessionId"),
+		Hosts:  true,
+		input:  func() input { return new(backgroundInput) },
+		answer: func() Answer { return new(Moved) },
 	},
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -136,8 +137,9 @@ type Commands struct {
 	session Session
 
 	mu     sync.Mutex
-	number int        // of the last one
-	list   []*command // in the order of their starts
+	number int                              // of the last one
+	waited map[string]func(by string) error // move the commands for which calls wait, by these
+	list   []*command                       // in the order of their starts
 	ended  bool
 	ends   sync.WaitGroup // of those that run
 }
@@ -147,6 +149,37 @@ var _ tool.Background = (*Commands)(nil)
 // Judge implements [tool.Background].
 func (s *Commands) Judge(ctx context.Context, callID string, value permission.Value) error {
 	return s.session.Judge(ctx, callID, value)
+}
+
+// Foreground implements [tool.Background].
+func (s *Commands) Foreground(callID string, move func(by string) error) (leave func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.waited == nil {
+		s.waited = make(map[string]func(string) error)
+	}
+	s.waited[callID] = move
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.waited, callID)
+	}
+}
+
+// Move has the commands for which calls of the session wait go on in the background, and these calls
+// return. by names the person who wants that.
+func (s *Commands) Move(by string) error {
+	s.mu.Lock()
+	waited := slices.Collect(maps.Values(s.waited))
+	s.mu.Unlock()
+	if len(waited) == 0 {
+		return errors.New("no call of the session waits for a command")
+	}
+	var errs []error
+	for _, move := range waited {
+		errs = append(errs, move(by))
+	}
+	return errors.Join(errs...)
 }
 
 // Start implements [tool.Background].
@@ -183,7 +216,7 @@ func (s *Commands) Start(ctx context.Context, b *tool.BackgroundCommand) (tool.R
 		defer s.ends.Done()
 		var watching sync.WaitGroup
 		watching.Go(func() { c.watch(s.session) })
-		if notify != nil {
+		if notify != nil || b.MovedBy != "" {
 			watching.Go(func() { c.notify(s.session, notify, shown) })
 		}
 		c.wait(b.TimeLimit)
@@ -192,6 +225,9 @@ func (s *Commands) Start(ctx context.Context, b *tool.BackgroundCommand) (tool.R
 		s.table.leave()
 	}()
 	text := fmt.Sprintf("%s runs in the background: shell_output reads what it writes, shell_stop ends it. It ends with this session.", c.info.ID)
+	if b.MovedBy != "" {
+		text = fmt.Sprintf("%s has moved the command to the background, so that you can do other work: %s You get a message between two steps when it ends.", b.MovedBy, text)
+	}
 	if notify != nil {
 		text += " You get a message between two steps when a line matches notify, and when the command ends."
 	}

@@ -48,12 +48,15 @@ func (n Notice) Message(c Info) string {
 	return b.String()
 }
 
-// notify tells the session of each line that matches, and of the command's end unless the model knows
+// notify tells the session of each line that matches, of none without re, and of the command's end unless the model knows
 // of it. It begins once shown is closed, when the call that has started the command has its result.
 // It returns with the command.
 func (c *command) notify(s Session, re *regexp.Regexp, shown <-chan struct{}) {
 	<-shown
-	n := c.notifyOfLines(s, re)
+	var n Notice
+	if re != nil {
+		n = c.notifyOfLines(s, re)
+	}
 	<-c.done
 	if st := c.state(); !st.known {
 		n.Number++

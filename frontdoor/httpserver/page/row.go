@@ -6,6 +6,7 @@ import (
 
 	"github.com/agentworker/worker/eventbus/event"
 	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/session/live"
 	"github.com/agentworker/worker/session/record"
@@ -44,6 +45,7 @@ type Row struct {
 	Resumes    string      `json:"resumes,omitempty"`
 	Background bool        `json:"background,omitempty"`
 	Commands   []command   `json:"commands,omitempty"` // that go on in its background
+	WaitsFor   bool        `json:"waitsFor,omitempty"` // a call of it waits for a command of the shell
 }
 
 // budget is how much of a budget is used.
@@ -82,6 +84,7 @@ func newRow(s *live.Session) *Row {
 	if n := len(s.Calls); n > 0 {
 		r.Tool = termtext.OneLine(named(s.Calls[n-1].Summary), termtext.MaxCall)
 	}
+	r.WaitsFor = slices.ContainsFunc(s.Calls, func(c live.Call) bool { return c.Tool == toolcatalog.ShellExec })
 	for _, c := range s.Commands {
 		r.Commands = append(r.Commands, command{c.ID, named(c.Line), millis(c.Since), named(c.Last), c.Bytes, c.Waits})
 	}

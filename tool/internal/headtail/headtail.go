@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/agentworker/worker/internal/termtext"
@@ -15,14 +16,23 @@ import (
 // constant memory: half of the limit each.
 type Buffer struct {
 	Limit int
-	head  []byte
-	tail  []byte // the last ones, up to twice as many as are shown
-	total int64
+
+	mu     sync.Mutex
+	head   []byte
+	tail   []byte // the last ones, up to twice as many as are shown
+	total  int64
+	onward io.Writer // where the rest goes; nil means that it is kept
 }
 
 // Write implements [io.Writer]. It never fails.
 func (h *Buffer) Write(p []byte) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	n := len(p)
+	if h.onward != nil {
+		_, _ = h.onward.Write(p) // a reader that is gone reads nothing more
+		return n, nil
+	}
 	h.total += int64(n)
 	half := h.Limit / 2
 	if room := half - len(h.head); room > 0 {
@@ -46,9 +56,26 @@ func (h *Buffer) ReadFrom(r io.Reader) (int64, error) {
 	return io.Copy(struct{ io.Writer }{h}, r)
 }
 
+// Redirect writes to w what was written so far, as Text returns it, and then all that is written. It
+// returns once w has the first.
+func (h *Buffer) Redirect(w io.Writer) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.onward = w
+	text, _ := h.text()
+	_, err := io.WriteString(w, text)
+	return err
+}
+
 // Text returns what was written, ending with a line end unless it is empty, and
 // whether its middle was cut out, which it says.
 func (h *Buffer) Text() (text string, cut bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.text()
+}
+
+func (h *Buffer) text() (text string, cut bool) {
 	half := h.Limit / 2
 	head, tail := h.head, h.tail[max(0, len(h.tail)-half):]
 	if cut = h.total > int64(len(head)+len(tail)); cut {

@@ -53,6 +53,15 @@ func (s *Storage) Stop(ctx context.Context, command, id string) (string, error) 
 	return strings.Join(ends, ", "), nil
 }
 
+// MoveCommand has the command that a session waits for go on in its background, for a command.
+func (s *Storage) MoveCommand(ctx context.Context, command, id string) (string, error) {
+	answer, err := Control(ctx, s.Records, command, "task_background", []string{id}, map[string]any{"command": true})
+	if err != nil {
+		return "", err
+	}
+	return answer.Answer(), nil
+}
+
 // Answer answers an approval, and returns what it was about.
 func (s *Storage) Answer(ctx context.Context, id string, answer approval.Answer) (string, error) {
 	if err := s.Recover(ctx); err != nil { // what was killed asks nothing any more

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -29,6 +30,7 @@ type talker struct {
 
 	screen  context.Context // ends with the screen
 	follows sync.WaitGroup
+	newest  atomic.Value // the id of the newest session, a string
 }
 
 var (
@@ -80,6 +82,7 @@ func (c *talker) Prompt(ctx context.Context, text string) tui.Answered {
 
 // opened shows what a session of the conversation does.
 func (c *talker) opened(root *session.Session) {
+	c.newest.Store(root.ID())
 	c.show(tui.Opened{ID: root.ID()})
 	c.follows.Go(func() { c.follow(root) })
 }
@@ -95,6 +98,16 @@ func (c *talker) follow(root *session.Session) {
 // Stop implements [tui.Agent].
 func (c *talker) Stop(ctx context.Context, id string) (string, error) {
 	return c.a.Stop(ctx, "worker run -i", id)
+}
+
+// MoveCommand implements [tui.Agent].
+func (c *talker) MoveCommand(ctx context.Context, id string) (string, error) {
+	if id == "" {
+		if id, _ = c.newest.Load().(string); id == "" {
+			return "nothing runs", nil
+		}
+	}
+	return c.a.MoveCommand(ctx, "worker run -i", id)
 }
 
 // Model implements [tui.Agent].

@@ -117,17 +117,27 @@ Exit status: 0 the message is taken, 1 the session has ended or is giving its an
 }
 
 func (p commands) backgroundCommand() *cobra.Command {
-	return p.operationCommand(&cobra.Command{
+	var command bool
+	cmd := &cobra.Command{
 		Use:   "background SESSION",
 		Short: "Have a subagent that its caller waits for go on in the background",
 		Long: `Has the call of task return that waits for SESSION (an id, or the start of one), in
 whatever process it runs. The subagent goes on as one in the background: its caller is
 told of its end by a message, and --background-timeout bounds it.
 
+With --command it is the command of the shell that SESSION waits for which goes on, in the
+background of SESSION: its model does other work, and is told of the command's end.
+
 Exit status: 0 it runs in the background, 1 it has ended, or no call waits for it that
 could return: that of 'worker task' waits to the end.`,
-		Example:           `  worker sessions background ses_4f2k`,
+		Example: `  worker sessions background ses_4f2k
+  worker sessions background --command ses_4f2k`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: p.CompleteSessions(true),
-	}, operation{name: "task_background", json: "print the session's id and status as JSON"})
+	}
+	cmd.Flags().BoolVar(&command, "command", false, "move the command that SESSION waits for, and not SESSION")
+	return p.operationCommand(cmd, operation{
+		name: "task_background", json: "print the session's id and status as JSON",
+		input: func([]string) map[string]any { return map[string]any{"command": command} },
+	})
 }

@@ -28,6 +28,10 @@ type Agent interface {
 	// Stop stops a session, and returns how it has ended.
 	Stop(ctx context.Context, sessionID string) (string, error)
 
+	// MoveCommand has the command that a session waits for go on in its background. Without an id the
+	// session is the conversation's own.
+	MoveCommand(ctx context.Context, sessionID string) (string, error)
+
 	// Chat returns the model of the next turns, and SetModel changes it.
 	Model() string
 	SetModel(ctx context.Context, name string) error

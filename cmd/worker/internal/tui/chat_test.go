@@ -42,6 +42,10 @@ func (a *chatAgent) Stop(_ context.Context, id string) (string, error) {
 	a.note("stop %s", id)
 	return id + " is cancelled", nil
 }
+func (a *chatAgent) MoveCommand(_ context.Context, id string) (string, error) {
+	a.note("move command of %s", id)
+	return "it goes on", nil
+}
 func (a *chatAgent) Model() string { return a.model }
 func (a *chatAgent) SetModel(_ context.Context, name string) error {
 	if name == "none" {

@@ -142,6 +142,7 @@ func (m *Chat) echo(text string) {
 }
 
 const chatHelp = `/stop        stops the answer; /stop ID one session and all below it
+/background  the command that the answer waits for goes on by itself; /background ID that of one session
 /agents      the agents that may be called
 /model NAME  the model of the next turns; without NAME it says which
 /quit        ends the conversation, as ctrl+d does
@@ -162,6 +163,8 @@ func (m *Chat) slashCommand(name, arg string) tea.Cmd {
 		return m.model(arg)
 	case "stop":
 		return m.stopSession(arg)
+	case "background":
+		return do(func() (string, error) { return m.agent.MoveCommand(m.ctx, arg) })
 	default:
 		m.print(terminal.Yellow, fmt.Sprintf("there is no /%s: /help lists what there is", name))
 	}

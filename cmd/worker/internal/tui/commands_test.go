@@ -26,7 +26,8 @@ func TestTopCommands(t *testing.T) {
 	u.press("c")
 	u.sees("stop cmd_1 of lead ses_root? y/n")
 	u.press("y")
-	if calls := u.calls; len(calls) != 1 || calls[0] != "stop cmd_1 of ses_root" {
+	u.press("f")
+	if calls := u.calls; len(calls) != 2 || calls[0] != "stop cmd_1 of ses_root" || calls[1] != "move command of ses_root" {
 		t.Errorf("was asked for: %v", calls)
 	}
 	u.update(Facts{{Path: path, Event: event.CommandEnd{CommandID: "cmd_1"}, Time: now, Seq: 4}})

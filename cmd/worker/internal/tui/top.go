@@ -27,6 +27,7 @@ type Actions interface {
 	Stop(ctx context.Context, sessionID string) (string, error)
 	Background(ctx context.Context, sessionID string) (string, error)
 	StopCommand(ctx context.Context, sessionID, command string) (string, error)
+	MoveCommand(ctx context.Context, sessionID string) (string, error)
 	Answer(ctx context.Context, approvalID string, answer approval.Answer) (string, error)
 }
 

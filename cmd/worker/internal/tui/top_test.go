@@ -35,6 +35,9 @@ func (a *topActions) Stop(_ context.Context, id string) (string, error) { return
 func (a *topActions) StopCommand(_ context.Context, id, command string) (string, error) {
 	return a.note("stop %s of %s", command, id)
 }
+func (a *topActions) MoveCommand(_ context.Context, id string) (string, error) {
+	return a.note("move command of %s", id)
+}
 func (a *topActions) Background(_ context.Context, id string) (string, error) {
 	return a.note("background %s", id)
 }

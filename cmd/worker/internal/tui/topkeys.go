@@ -21,6 +21,7 @@ s                send it a line, which its model reads before its next step
 x                stop it, and what runs below it
 c                stop a command that goes on in its background
 b                move it to the background: the call that waits for it goes on
+f                move the command that it waits for to its background
 v                the call of it that waits for approval, as a whole; then y
                  approves it, A it and all like it, n denies it with a reason;
                  a question of an agent: enter, and the answer
@@ -154,6 +155,9 @@ func (m *Top) onRow(key string, row *live.Row) tea.Cmd {
 		} else {
 			m.note = "no command goes on in its background"
 		}
+	case "f":
+		id := row.ID
+		return m.act("moving it…", func() (string, error) { return m.actions.MoveCommand(m.ctx, id) })
 	case "b":
 		switch id := row.ID; {
 		case row.Status.Ended():

@@ -30,7 +30,7 @@ export const answerQuestion = (approvalId, answers) => post('/page/approvals', {
 export const stop = (id) => request('DELETE', `/v1/sessions/${encodeURIComponent(id)}`);
 export const stopCommand = (id, command) => post(`/v1/sessions/${encodeURIComponent(id)}/commands/${encodeURIComponent(command)}/stop`);
 export const send = (sessionId, message) => post('/v1/tasks/send', { sessionId, message });
-export const background = (sessionId) => post('/v1/tasks/background', { sessionId });
+export const background = (sessionId, command = false) => post('/v1/tasks/background', { sessionId, command });
 export const start = (agentType, prompt) => post('/v1/tasks', { description: prompt.slice(0, 60), prompt, agentType, background: true });
 export const apply = (id) => post(`/v1/sessions/${encodeURIComponent(id)}/apply`);
 export const discard = (id) => post(`/v1/sessions/${encodeURIComponent(id)}/discard`);

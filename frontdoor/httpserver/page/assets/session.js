@@ -21,6 +21,7 @@ export function session(id) {
   const warned = h('p', { class: 'warned', role: 'note', 'aria-label': 'Warnings', hidden: true });
   const stopButton = h('button', { type: 'button', class: 'danger', onclick: () => attempt(stopButton, () => stop(id)) }, 'Stop');
   const backgroundButton = h('button', { type: 'button', title: 'Its caller goes on, and is told when it has ended', onclick: () => attempt(backgroundButton, () => background(id)) }, 'To the background');
+  const commandButton = h('button', { type: 'button', title: 'The command goes on in the background of the session, whose model does other work meanwhile', onclick: () => attempt(commandButton, () => background(id, true)) }, 'Command to the background');
   const applyButton = h('button', { type: 'button', title: 'Its changes are brought to the files of the workspace', onclick: () => attempt(applyButton, async () => report(await apply(id))) }, 'Apply its changes');
   const discardButton = h('button', { type: 'button', class: 'danger', onclick: () => confirm('Throw away all that it has changed in its worktree?') && attempt(discardButton, async () => report(await discard(id))) }, 'Discard them');
   const deleteButton = h('button', { type: 'button', class: 'danger', title: 'With its subagents, and all that is stored of them', onclick: () => confirm('Delete this session for good, with its subagents and all that is stored of them?') && attempt(deleteButton, remove) }, 'Delete');
@@ -103,7 +104,7 @@ export function session(id) {
   // talks says that the session is a conversation with a person.
   const talks = () => Boolean(row?.agent && !row.parentId);
 
-  const actions = [summaryButton, applyButton, discardButton, deleteButton, backgroundButton, stopButton];
+  const actions = [summaryButton, applyButton, discardButton, deleteButton, commandButton, backgroundButton, stopButton];
   const fact = (label, value) => (value ? h('span', {}, `${label} `, h('b', {}, value)) : null);
   let row = null;
 
@@ -127,6 +128,7 @@ export function session(id) {
     setClass(pill, `pill ${now.name}`);
     stopButton.hidden = Boolean(row.endedAt) || !may('run');
     backgroundButton.hidden = Boolean(row.endedAt || row.background || !row.parentId) || !may('run');
+    commandButton.hidden = !row.waitsFor || !may('run');
     applyButton.hidden = discardButton.hidden = !row.endedAt || !row.worktree || !may('run');
     summaryButton.hidden = !row.endedAt || !row.agent || !may('run');
     deleteButton.hidden = !row.endedAt || !may('owner');

@@ -1,0 +1,91 @@
+//go:build unix && !darwin
+
+package commands_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentworker/worker/tool"
+	"github.com/agentworker/worker/tool/commands"
+)
+
+// moved has the command for which a call waits go on in the background, as soon as one does.
+func (p *place) moved(by string) {
+	p.t.Helper()
+	deadline := time.Now().Add(time.Minute)
+	for {
+		err := p.commands.Move(by)
+		if err == nil {
+			return
+		}
+		if !strings.Contains(err.Error(), "no call of the session waits") || time.Now().After(deadline) {
+			p.t.Fatal(err)
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+}
+
+// TestMove: a person has a command go on in the background for which a call waits. The call returns, what
+// was written is not lost, and the model is told of the end.
+func TestMove(t *testing.T) {
+	each(t, func(t *testing.T, p *place) {
+		p.noticed = make(chan commands.Notice, 1)
+		result := make(chan tool.Result)
+		go func() {
+			result <- p.call("shell_exec", args{"command": "echo begun; until [ -e go ]; do sleep 0.02; done; echo done; exit 3"})
+		}()
+		p.moved("anna")
+		r := <-result
+		if want := "anna has moved the command to the background, so that you can do other work: cmd_1 runs in the background"; r.IsError || !strings.HasPrefix(r.Text, want) || r.Meta["commandId"] != "cmd_1" {
+			t.Errorf("the call returned %+v", r)
+		}
+		p.has("shell_output", args{"until": "begun"}, "begun\n", "cmd_1 runs")
+		if err := os.WriteFile(filepath.Join(p.dir, "go"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		n := <-p.noticed
+		if n.End == nil || n.End.Status != 3 {
+			t.Errorf("the notice is %+v", n)
+		}
+		p.has("shell_output", args{"id": "cmd_1"}, "done\n", "exit status 3")
+		if told := p.told(); !strings.Contains(told, "cmd_1 start echo begun") {
+			t.Error(told)
+		}
+		if err := p.commands.Move("anna"); err == nil || !strings.Contains(err.Error(), "no call of the session waits for a command") {
+			t.Error(err)
+		}
+	})
+}
+
+// TestMoveEnds: a moved command ends with its session, and with shell_stop; a long output before the move
+// is kept as the result of the call would have kept it.
+func TestMoveEnds(t *testing.T) {
+	each(t, func(t *testing.T, p *place) {
+		result := make(chan tool.Result)
+		run := func() {
+			result <- p.call("shell_exec", args{"command": "yes 0123456789 | head -c 400000; echo LAST > last; echo LAST; exec sleep 1000"})
+		}
+		go run()
+		for {
+			if _, err := os.Stat(filepath.Join(p.dir, "last")); err == nil {
+				break
+			}
+			<-time.After(10 * time.Millisecond)
+		}
+		p.moved("anna")
+		<-result
+		p.has("shell_output", args{"until": "LAST"}, "LAST")
+		p.has("shell_stop", args{"id": "cmd_1"}, "stopped by shell_stop")
+		go run()
+		p.moved("anna")
+		<-result
+		p.commands.End("the end of its session")
+		if told := p.told(); !strings.Contains(told, "cmd_2 end ended by signal: terminated, stopped by the end of its session") {
+			t.Error(told)
+		}
+	})
+}
