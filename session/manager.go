@@ -98,7 +98,7 @@ func (m *Manager) startKeeper(ctx context.Context) error {
 	p, r := m.p, m.p.recovery
 	return p.Bus.Election().Opening(ctx, func(ctx context.Context) (err error) {
 		p.Keeper, err = lease.Start(ctx, p.Store.Leases, lease.Options{
-			BootID: p.BootID, Resumes: r.takesOver, Claimed: m.dropClaimed, Sweep: r.sweep, Upkeep: r.deleteOld, Logger: p.Log,
+			BootID: p.BootID, Resumes: r.takesOver, Duration: r.lease, Claimed: m.dropClaimed, Sweep: r.sweep, Upkeep: r.deleteOld, Logger: p.Log,
 		})
 		r.keeper = p.Keeper
 		return err
@@ -123,7 +123,7 @@ func (m *Manager) dropClaimed(ctx context.Context, all bool) error {
 
 // Close returns when the records of its sessions are stored, and gives the lease back. Other
 // processes then believe that this one has died, so end its sessions first. Without Close that
-// happens after [lease.Time].
+// happens after [Options.Lease].
 func (m *Manager) Close() error {
 	if m.requests != nil {
 		m.requests.Close()

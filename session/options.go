@@ -84,6 +84,10 @@ type Options struct {
 	// ([Manager.AdoptWith]). Others then leave these to it.
 	TakesOver bool
 
+	// Lease is how long this process may be silent before another one of the workspace ends or
+	// resumes its sessions: [lease.MinDuration], which 0 means, to [lease.MaxDuration].
+	Lease time.Duration
+
 	// Retention says when ended sessions are deleted; the zero value: never.
 	Retention retention.Limits
 

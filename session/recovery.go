@@ -28,6 +28,7 @@ type recoverer struct {
 	swept     chan struct{} // has a value after a sweep
 
 	takesOver bool             // this process resumes sessions: see [Options]
+	lease     time.Duration    // of this process: see [Options]
 	adopts    chan struct{}    // closed once adopter is set
 	adopter   recovery.Adopter // nil means that sessions are ended
 
@@ -39,7 +40,7 @@ type recoverer struct {
 func newRecovery(sessions *store.Store, opts *Options, log *slog.Logger) *recoverer {
 	return &recoverer{
 		store: sessions, log: log, retention: opts.Retention, swept: make(chan struct{}, 1),
-		takesOver: opts.TakesOver, adopts: make(chan struct{}), lost: make(map[string]journal.Lost),
+		takesOver: opts.TakesOver, lease: opts.Lease, adopts: make(chan struct{}), lost: make(map[string]journal.Lost),
 	}
 }
 

@@ -180,7 +180,7 @@ const indexDelay = 3 * time.Minute
 //
 // Earlier sessions have their record. A living process writes a session's record within
 // [indexInterval], or the session fails within [WriteTimeout] or two. If the process is
-// killed instead, the others of the workspace search here within [lease.Time] and a minute.
+// killed instead, the others of the workspace search here within [lease.Lease.Duration] and a minute.
 // Only until then do they write to the bucket without a search. These times together are
 // about 100 s.
 func (w *search) unindexed(ctx context.Context) (open []Stored, first uint64, err error) {

@@ -123,7 +123,7 @@ func (j *Journal) started() error {
 // wins, and the other process gets [record.ErrEnded].
 func (j *Journal) endAs(status record.Status, why error, acts bool) error {
 	if j.claimed.Load() {
-		return &ClaimedError{j.ID, j.Record().Status, j.HandedOver()}
+		return &ClaimedError{j.ID, j.Record().Status, j.HandedOver(), j.p.Keeper.Duration()}
 	}
 	j.setEnd(status, why)
 	j.mu.Lock()

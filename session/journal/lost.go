@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/agentworker/worker/eventbus"
-	"github.com/agentworker/worker/session/lease"
 	"github.com/agentworker/worker/session/record"
 )
 
@@ -16,6 +16,7 @@ type ClaimedError struct {
 	SessionID  string
 	Status     record.Status // with which it was ended; any other status means that it was resumed
 	HandedOver bool          // this process ends, and has left it to another
+	Silent     time.Duration // for how long this process has given no sign of life, at least
 }
 
 func (e *ClaimedError) Error() string {
@@ -29,7 +30,7 @@ func (e *ClaimedError) Error() string {
 	case !e.Status.Ended():
 		what = "is another process's now, which goes on with it"
 	}
-	return fmt.Sprintf("session %s %s, since this one gave no sign of life for %s or more (stopped, asleep, or cut off from the event store)", e.SessionID, what, lease.Time)
+	return fmt.Sprintf("session %s %s, since this one gave no sign of life for %s or more (stopped, asleep, or cut off from the event store)", e.SessionID, what, e.Silent)
 }
 
 // Is reports whether target is [record.ErrEnded].
@@ -83,7 +84,7 @@ func (l Lost) End() *record.Record {
 // Lose stops a session that another process has ended, as r says: nothing more of it is
 // published. It returns the [ClaimedError].
 func (j *Journal) Lose(r *record.Record) error {
-	err := &ClaimedError{SessionID: j.ID, Status: r.Status}
+	err := &ClaimedError{SessionID: j.ID, Status: r.Status, Silent: j.p.Keeper.Duration()}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.record.Closed || j.claimed.Swap(true) {

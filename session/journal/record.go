@@ -28,7 +28,7 @@ func (j *Journal) Update(f func(*record.Record) error) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.claimed.Load() {
-		return &ClaimedError{j.ID, j.record.Status, j.handedOver}
+		return &ClaimedError{j.ID, j.record.Status, j.handedOver, j.p.Keeper.Duration()}
 	}
 	next := j.record
 	if err := f(&next); err != nil {

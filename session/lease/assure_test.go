@@ -17,7 +17,7 @@ func TestAssureWhileAway(t *testing.T) {
 		k := procs[0].keeper
 		k.Stop() // from now on it renews only on demand
 		w.change(func() { w.down = true })
-		<-time.After(Time)
+		<-time.After(MinDuration)
 		began := time.Now()
 		for range 5 {
 			k.Assure(t.Context())

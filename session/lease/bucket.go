@@ -16,11 +16,13 @@ import (
 )
 
 const (
-	// Time is how long a process must be silent, while the store is available, before
-	// another considers it dead. A server keeps the batch of a silent sender for 10 s.
-	// Time is twice as long. So nothing that a stopped process has begun to send is
-	// stored after another has ended its sessions.
-	Time = 20 * time.Second
+	// MinDuration is the shortest [Lease.Duration], and that of a process that does not say. A
+	// server keeps the batch of a silent sender for 10 s, half as long. So nothing that a
+	// stopped process has begun to send is stored after another has ended its sessions.
+	MinDuration = 20 * time.Second
+
+	// MaxDuration is the longest [Lease.Duration].
+	MaxDuration = 10 * time.Minute
 
 	// Renewal is how often a process gives a sign.
 	Renewal = 3 * time.Second
@@ -47,6 +49,13 @@ type Lease struct {
 	HandsOver    bool   `json:"handsOver,omitempty"`    // it has ended in order, and its sessions wait for a process that resumes some
 	Ended        bool   `json:"ended,omitempty"`        // the process has ended, and could not end all of its sessions
 	ClaimedBy    string `json:"takenBy,omitempty"`      // the boot id of the process that recovers its sessions
+	DurationMS   int64  `json:"durationMs,omitempty"`   // see Duration; 0 means MinDuration
+}
+
+// Duration is how long the process may be silent, while the store is available, before another
+// one considers it dead.
+func (l *Lease) Duration() time.Duration {
+	return min(max(time.Duration(l.DurationMS)*time.Millisecond, MinDuration), MaxDuration)
 }
 
 // hasEnded reports whether the lease's process is known to have ended. local means that

@@ -7,7 +7,7 @@
 // considered dead finds that out with its next renewal.
 //
 // A lease may be claimed if its process is known to have ended: it reported its end, or
-// this machine has no such process. It may also be claimed if it has not changed for
-// [Time], while all of the claimant's own renewals succeeded. Only the claimant's clock
-// counts. Time without the store does not count.
+// this machine has no such process. It may also be claimed if it has not changed for its
+// [Lease.Duration], while all of the claimant's own renewals succeeded. Only the claimant's
+// clock counts. Time without the store does not count.
 package lease

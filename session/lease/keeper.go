@@ -24,7 +24,8 @@ const (
 type Options struct {
 	BootID string
 
-	Resumes bool // as in [Lease]
+	Resumes  bool          // as in [Lease]
+	Duration time.Duration // as in [Lease]; 0 means [MinDuration]
 
 	// Claimed is called when another process considers this one dead, and has ended its
 	// sessions or is about to end them. If all is true, every running session is
@@ -34,7 +35,7 @@ type Options struct {
 
 	// Sweep recovers the sessions that dead processes have left; it uses
 	// [Keeper.Claim]. It is called at the start, when a process is found to be dead,
-	// again after [Time] if something is left, and once a minute. It may be slow. It
+	// again after [MinDuration] if something is left, and once a minute. It may be slow. It
 	// reports whether it has looked at everything. A process without sessions has no
 	// Sweep (nil): it looks at leases only with [Keeper.Claim] and [Keeper.Claimable].
 	Sweep func(ctx context.Context, k *Keeper) (done bool)
@@ -51,8 +52,11 @@ type Keeper struct {
 	bucket *Bucket
 	opts   Options
 	log    *slog.Logger
-	stop   context.CancelFunc
-	tasks  sync.WaitGroup
+
+	duration time.Duration // of the lease
+
+	stop  context.CancelFunc
+	tasks sync.WaitGroup
 
 	load atomic.Pointer[func() Load]
 
@@ -77,11 +81,11 @@ func Start(ctx context.Context, b *Bucket, opts Options) (*Keeper, error) {
 	k := &Keeper{
 		bucket: b, opts: opts, log: opts.Logger, turn: make(chan struct{}, 1), lease: b.newLease(opts.BootID), claims: make(map[string]uint64),
 	}
-	k.lease.NoSessions, k.lease.Resumes = opts.Sweep == nil, opts.Resumes
+	k.lease.NoSessions, k.lease.Resumes, k.lease.DurationMS = opts.Sweep == nil, opts.Resumes, opts.Duration.Milliseconds()
 	if k.log == nil {
 		k.log = slog.New(slog.DiscardHandler)
 	}
-	k.others.local = b.local
+	k.duration, k.others.local = k.lease.Duration(), b.local
 	var closed <-chan nats.Status // nil: a process without sweeps closes soon
 	if opts.Sweep != nil {
 		closed = b.closed()
@@ -138,6 +142,9 @@ func (k *Keeper) Stop() {
 // HandOver has the sessions of this process wait, from Close on, for a process that resumes
 // some.
 func (k *Keeper) HandOver() { k.handsOver.Store(true) }
+
+// Duration is that of the process's lease.
+func (k *Keeper) Duration() time.Duration { return k.duration }
 
 // BootID is the boot id of the process.
 func (k *Keeper) BootID() string { return k.opts.BootID }
@@ -228,7 +235,7 @@ func (k *Keeper) extend(ctx context.Context) error {
 	data, rev, err := k.bucket.get(ctx, k.opts.BootID)
 	if errors.Is(err, errNone) { // removed by a claimant that has finished, or expired
 		k.log.Warn("the lease of this process is missing: the process was stopped, asleep, or cut off from the store")
-		k.doubtful = time.Now().Add(Time)
+		k.doubtful = time.Now().Add(k.duration)
 		k.rev, err = k.bucket.create(ctx, k.opts.BootID, k.lease.encode())
 		return err
 	}
@@ -271,14 +278,14 @@ func (k *Keeper) signed() {
 }
 
 // Assure renews the lease if others may soon consider this process dead: its last sign
-// is older than half of [Time]. It does nothing within a Renewal of a failed attempt.
+// is older than half of [Lease.Duration]. It does nothing within a Renewal of a failed attempt.
 // Otherwise each event of each session would wait for the store.
 func (k *Keeper) Assure(ctx context.Context) {
 	now := time.Now()
 	if at := k.failed.Load(); at != nil && elapsed(*at, now) < Renewal {
 		return
 	}
-	if elapsed(*k.sign.Load(), now) > Time/2 {
+	if elapsed(*k.sign.Load(), now) > k.duration/2 {
 		k.Renew(ctx)
 	}
 }

@@ -41,7 +41,7 @@ func (k *Keeper) observe(ctx context.Context) {
 		for bootID := range dead {
 			at := now.Add(rand.N(Renewal)) // not all processes at once
 			if _, tried := swept[bootID]; tried {
-				at = sweptAt.Add(Time) // another process has sessions below these, or something failed
+				at = sweptAt.Add(MinDuration) // another process has sessions below these, or something failed
 			}
 			if at.Before(sweepAt) {
 				sweepAt = at

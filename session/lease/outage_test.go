@@ -17,8 +17,8 @@ import (
 
 const (
 	processes = 5
-	reconnect = 6 * time.Second         // at most, once the store is back
-	bound     = 2*Time + 30*time.Second // for ending the sessions of killed processes
+	reconnect = 6 * time.Second                // at most, once the store is back
+	bound     = 2*MinDuration + 30*time.Second // for ending the sessions of killed processes
 )
 
 // fault makes the store or a process stop for some time.
@@ -165,6 +165,40 @@ func TestOutages(t *testing.T) {
 	})
 }
 
+// TestDuration: a process is considered dead after its own duration, whatever that of the one that
+// looks.
+func TestDuration(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, procs := newWorld(3)
+		patient, usual, looks := procs[0], procs[1], procs[2]
+		patient.duration, looks.duration = time.Minute, MaxDuration
+		ctx, cancel := context.WithCancel(t.Context())
+		for _, p := range procs {
+			if err := p.start(ctx, p.sweep); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.change(func() { patient.frozen, usual.frozen = true, true })
+		<-time.After(MinDuration + 10*time.Second)
+		w.change(func() {
+			if w.sessions[usual.bootID].ends != 1 || w.sessions[patient.bootID].ends != 0 {
+				t.Errorf("after 30 s: ends %d of the usual one, %d of the patient one", w.sessions[usual.bootID].ends, w.sessions[patient.bootID].ends)
+			}
+		})
+		<-time.After(time.Minute)
+		w.change(func() {
+			if w.sessions[patient.bootID].ends != 1 {
+				t.Error("the patient one was not considered dead after its minute")
+			}
+			patient.frozen, usual.frozen = false, false
+		})
+		cancel()
+		for _, p := range procs {
+			p.keeper.Stop()
+		}
+	})
+}
+
 // TestHeld checks how often the sessions of a dead process are looked at while they can't
 // be ended, because a session below them runs elsewhere: again and again, with pauses.
 func TestHeld(t *testing.T) {
@@ -192,7 +226,7 @@ func TestHeld(t *testing.T) {
 		for _, p := range procs {
 			p.keeper.Stop()
 		}
-		if most := int(watched / Time); claims < 2 || claims > most {
+		if most := int(watched / MinDuration); claims < 2 || claims > most {
 			t.Errorf("%d claims in %s, want 2 to %d", claims, watched, most)
 		}
 	})

@@ -113,7 +113,7 @@ func (v *view) isDead(bootID string, now time.Time) bool {
 }
 
 // claimable reports whether the lease of a process may be claimed. It may if the
-// process is known to have ended, or if the lease has not changed for [Time] while the
+// process is known to have ended, or if the lease has not changed for its [Lease.Duration] while the
 // store was available. A claimed lease may be claimed again if that holds for its
 // claimant.
 func (v *view) claimable(s *observed, now time.Time) bool {
@@ -132,7 +132,7 @@ func (v *view) claimable(s *observed, now time.Time) bool {
 	if v.since.After(from) {
 		from = v.since
 	}
-	return v.there(now) && now.Sub(from) >= Time
+	return v.there(now) && now.Sub(from) >= s.lease.Duration()
 }
 
 // dead returns the dead processes, with the revisions of their leases.

@@ -49,7 +49,7 @@ func (b *Bucket) Workers(ctx context.Context) ([]*Worker, error) {
 	var workers []*Worker
 	for _, e := range entries {
 		l := decode(e.data)
-		if l.BootID == "" || l.NoSessions || l.ClaimedBy != "" || e.silence > Time || l.hasEnded(b.local) { // without an id: of a later version
+		if l.BootID == "" || l.NoSessions || l.ClaimedBy != "" || e.silence > l.Duration() || l.hasEnded(b.local) { // without an id: of a later version
 			continue
 		}
 		workers = append(workers, &l.Worker)
@@ -68,7 +68,7 @@ func (b *Bucket) HasResumer(ctx context.Context) (bool, error) {
 	}
 	return slices.ContainsFunc(entries, func(e stored) bool {
 		l := decode(e.data)
-		return l.Resumes && l.ClaimedBy == "" && e.silence <= Time && !l.hasEnded(b.local)
+		return l.Resumes && l.ClaimedBy == "" && e.silence <= l.Duration() && !l.hasEnded(b.local)
 	}), nil
 }
 

@@ -39,6 +39,8 @@ type proc struct {
 	bootID string
 	keeper *Keeper
 
+	duration time.Duration // of its lease; 0 means MinDuration
+
 	// The world's mu guards these.
 	frozen bool // its calls wait
 	cut    int  // they wait, too, while it is not zero: it has not reconnected to the store
@@ -173,7 +175,7 @@ func (p *proc) watch(ctx context.Context) (<-chan change, error) {
 func (p *proc) start(ctx context.Context, sweep func(context.Context, *Keeper) bool) error {
 	b := &Bucket{table: p, workspace: "ws", closed: func() <-chan nats.Status { return nil }}
 	var err error
-	p.keeper, err = Start(ctx, b, Options{BootID: p.bootID, Claimed: p.claimed, Sweep: sweep})
+	p.keeper, err = Start(ctx, b, Options{BootID: p.bootID, Duration: p.duration, Claimed: p.claimed, Sweep: sweep})
 	return err
 }
 

@@ -16,7 +16,7 @@ import (
 
 // Recover cleans up after processes that are known to have exited. Their sessions become
 // interrupted, the deepest first, and each stream gets the session_end that it lacks.
-// Recover does not wait for a process whose lease must first expire (see [lease.Time]). A
+// Recover does not wait for a process whose lease must first expire (see [lease.Lease.Duration]). A
 // process that stays ends those sessions with [Recovery.RecoverAs].
 //
 // If a process runs that claims sessions, Recover leaves all of them to it.

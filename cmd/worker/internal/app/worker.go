@@ -215,6 +215,7 @@ func (a *Worker) openSessions(ctx context.Context, above *policy.Store, who atte
 
 		Trained:   provider.Patches,
 		TakesOver: who.stays,
+		Lease:     p.Settings.Lease,
 		Retention: p.Settings.Retained(),
 		Limits: session.Limits{
 			Approval:   p.Settings.ApprovalTimeout,

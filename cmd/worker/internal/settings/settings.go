@@ -30,6 +30,7 @@ import (
 	"github.com/agentworker/worker/internal/spendlimit"
 	"github.com/agentworker/worker/internal/workspace"
 	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/session/lease"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/tool/lsp"
 )
@@ -59,6 +60,7 @@ type Settings struct {
 	NATS     string
 	Access   eventbus.Access // to nats
 	Replicas int             // there
+	Lease    time.Duration   // how long this process may be silent there
 	LogLevel slog.Level
 	Timeout  time.Duration
 
@@ -196,6 +198,7 @@ func (s *Settings) Register(command *pflag.FlagSet) {
 	flags = s.group("NATS")
 	flags.StringVar(&s.NATS, "nats", "", "URL of a NATS server with JetStream, several with commas between (default: a server within this process)")
 	s.registerAccess(flags)
+	s.times.add(flags, &s.Lease, "lease", lease.MinDuration, span{lease.MinDuration, lease.MaxDuration, false}, "how long this process may be cut off from the server, or stopped, before others end or resume its sessions, 20s to 10m")
 
 	s.MCP.register(s.group("MCP hosts"), &s.times)
 	flags = s.group("The web, MCP and language servers")
