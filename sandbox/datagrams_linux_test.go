@@ -85,10 +85,11 @@ from multiprocessing import Pool
 if __name__=="__main__": print(Pool(2).map(len,["ab"]))
 '`
 
-// TestAllowedDatagrams: a rule that names a socket of datagrams lets commands send to it, and to no other. Without
+// TestAllowedDatagrams: a rule that names a socket of datagrams, or a pattern of such, lets commands send to it, and to no other. Without
 // such a rule no command has such a socket.
 func TestAllowedDatagrams(t *testing.T) {
-	for rule, allowed := range map[string]bool{`"unix:%s/allowed": "allow"`: true, `"*": "allow"`: false, `"unix:%s/allowed": "ask"`: false, `"unix:%s/allowed": "allow", "unix:*": "deny"`: false, `"unix:%s/*": "allow"`: false} {
+	for rule, allowed := range map[string]bool{`"unix:%s/allowed": "allow"`: true, `"*": "allow"`: false, `"unix:%s/allowed": "ask"`: false, `"unix:%s/allowed": "allow", "unix:*": "deny"`: false,
+		`"unix:%s/allow*": "allow"`: true, `"unix:%s/*": "allow", "unix:%s/o*": "deny"`: true, `"unix:**/allowed": "allow"`: true, `"unix:%s/a?": "allow"`: false} {
 		p := newPlace(t, all, `mkdir ../run`, sandbox.Options{})
 		dir := filepath.Join(filepath.Dir(p.root), "run")
 		var sockets []*net.UnixConn

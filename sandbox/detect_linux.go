@@ -81,13 +81,13 @@ func tryNamespaces() error {
 
 // hint says what to do where user namespaces are switched off.
 func hint() string {
-	for file, off := range map[string]string{
-		"/proc/sys/kernel/unprivileged_userns_clone":             "0",
-		"/proc/sys/user/max_user_namespaces":                     "0",
-		"/proc/sys/kernel/apparmor_restrict_unprivileged_userns": "1",
+	for _, s := range []struct{ name, off, on string }{
+		{"kernel.unprivileged_userns_clone", "0", "1"},
+		{"user.max_user_namespaces", "0", "15000"},
+		{"kernel.apparmor_restrict_unprivileged_userns", "1", "0"},
 	} {
-		if b, err := os.ReadFile(file); err == nil && strings.TrimSpace(string(b)) == off {
-			return " (" + file + " is " + off + ")"
+		if b, err := os.ReadFile("/proc/sys/" + strings.ReplaceAll(s.name, ".", "/")); err == nil && strings.TrimSpace(string(b)) == s.off {
+			return "; as root: sysctl -w " + s.name + "=" + s.on
 		}
 	}
 	return ""

@@ -32,8 +32,9 @@ type holder struct {
 }
 
 // helperEnv is all that the helper gets of the environment. It is small, and
-// lives for one command: it need not collect garbage before it has some.
-var helperEnv = []string{"GOGC=off", "GOMEMLIMIT=64MiB", "GODEBUG=madvdontneed=1"}
+// lives for one command: it need not collect garbage before it has some. The start of the command waits on one
+// processor for the supervisor on another, also where the machine has one.
+var helperEnv = []string{"GOGC=off", "GOMEMLIMIT=64MiB", "GODEBUG=madvdontneed=1", "GOMAXPROCS=3"}
 
 // socketpair returns two ends of a socket.
 func socketpair(kind int) (ours, theirs *os.File, err error) {

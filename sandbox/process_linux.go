@@ -22,8 +22,9 @@ type Process struct {
 	conn    *wire.Conn // on socket
 	stop    func()     // releases what only this command used
 
-	sending sync.Mutex
-	done    chan struct{}
+	sending  sync.Mutex
+	answered chan struct{} // closed when nothing is asked any more
+	done     chan struct{}
 
 	// Written before done is closed.
 	state   State
@@ -33,7 +34,8 @@ type Process struct {
 
 // begin sends the job and waits until the command runs.
 func (p *Process) begin(job *wire.Job) error {
-	p.conn = wire.NewConn(p.socket)
+	p.conn, p.answered = wire.NewConn(p.socket), make(chan struct{})
+	go p.answer() // the first question may be about the program of the command
 	err := p.conn.Write(job)
 	var m wire.Message
 	for err == nil {
@@ -49,9 +51,7 @@ func (p *Process) begin(job *wire.Job) error {
 	}
 	p.Kill()
 	p.gone()
-	if p.asks != nil {
-		p.asks.Close()
-	}
+	<-p.answered
 	return err
 }
 
@@ -60,11 +60,6 @@ const maxRefusals = 50
 
 // follow answers the supervisor until the command has ended.
 func (p *Process) follow() {
-	answered := make(chan struct{})
-	go func() {
-		defer close(answered)
-		p.answer()
-	}()
 	ended := false
 	for !ended {
 		var m wire.Message
@@ -85,7 +80,7 @@ func (p *Process) follow() {
 	}
 	p.Kill() // it is ending anyway; nothing of it may be left
 	p.gone()
-	<-answered
+	<-p.answered
 	p.session.mu.Lock()
 	delete(p.session.running, p)
 	p.session.mu.Unlock()
@@ -95,6 +90,7 @@ func (p *Process) follow() {
 // answer answers what the supervisor asks, until that has ended. Names are held still from an answer until the
 // supervisor has used it.
 func (p *Process) answer() {
+	defer close(p.answered)
 	if p.asks == nil {
 		return
 	}

@@ -56,3 +56,21 @@ func TestReplacedMeanwhile(t *testing.T) {
 		})
 	}
 }
+
+// TestRunMeanwhile: a program that rules deny reading, and that came while the command runs, does not run by whatever name.
+// One that they allow does.
+func TestRunMeanwhile(t *testing.T) {
+	const replace = `for f in tool.env old.env plain n/deep.env; do mkdir -p n; cp /bin/echo t; chmod 755 t; mv t $f; done; ln -s tool.env link; ln tool.env hard.env`
+	const exec = `python3 -c 'import os,sys;fd=os.open(sys.argv[1],os.O_PATH);os.execve(fd,["echo","S3CRETMARK"],{})' `
+	p := newPlace(t, secretRules, `echo old > old.env; echo old > plain`, sandbox.Options{})
+	out := p.meanwhile(`for f in tool.env old.env n/deep.env link hard.env; do
+			./$f S3CRETMARK; $PWD/$f S3CRETMARK; /proc/self/cwd/$f S3CRETMARK; /proc/$$/cwd/$f S3CRETMARK; (exec ./$f S3CRETMARK); nice ./$f S3CRETMARK
+			`+exec+`$f; (cd n; ../$f S3CRETMARK); /lib64/ld-linux-x86-64.so.2 ./$f S3CRETMARK; bash -c "exec $PWD/$f S3CRETMARK"
+		done 2>&1
+		for f in /dev/fd/3 /proc/self/fd/3; do $f S3CRETMARK 3< tool.env; done
+		PATH=$PWD tool.env S3CRETMARK
+		./plain fine; cp /bin/echo own && ./own fine; `+strings.ReplaceAll(exec, mark, "fine")+`plain; /bin/echo fine; echo end`, replace)
+	if strings.Contains(out, mark) || strings.Count(out, "\nfine\n") < 2 || strings.Count(out, "fine\n") != 4 || !strings.HasSuffix(out, "end\n") {
+		t.Errorf("%s", out)
+	}
+}

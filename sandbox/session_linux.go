@@ -196,7 +196,7 @@ func (s *Session) attempt(cmd *Command) (*Process, error) {
 		Landlock: s.support.Landlock > 0, Judged: l.judged, Free: l.free,
 		Supervise: s.support.Supervisor && s.backend != Landlock,
 		Watched:   l.watched, Planned: planned.UnixNano(),
-		NoInternet: s.backend == Landlock, Datagrams: len(sharedSockets(cmd.Profile)) > 0,
+		NoInternet: s.backend == Landlock, Datagrams: sendsDatagrams(cmd.Profile),
 		Limits:   cmd.Limits.list(),
 		Terminal: cmd.Terminal,
 	}

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -38,6 +39,15 @@ func sharedSockets(p *Profile) (out []Folder) {
 		}
 	}
 	return out
+}
+
+// sendsDatagrams reports whether some rule lets commands reach a socket of another program, by its path or a pattern.
+func sendsDatagrams(p *Profile) bool {
+	return slices.ContainsFunc(p.Rules, func(layer Rules) bool {
+		return !layer.Layer.Narrows() && slices.ContainsFunc(layer.Rules, func(r permission.Rule) bool {
+			return strings.HasPrefix(r.Pattern, hostport.Socket) && p.may(r.Action) && about(r, networkTool)
+		})
+	})
 }
 
 // maxSockets bounds the sockets that are remembered of a session.

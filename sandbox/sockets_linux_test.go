@@ -141,7 +141,7 @@ func TestForeignSockets(t *testing.T) {
 		},
 		"a folder by a rule": func(p *place) string {
 			dir := filepath.Join(filepath.Dir(p.root), "ruled")
-			p.input.Layers.Agents = append(p.input.Layers.Agents, rules(t, fmt.Sprintf(`{"*": "allow", "network": {"*": "allow", "unix:*.other": "allow"}, "read_file": {"*": "allow", "%s/**": "allow"}}`, dir)))
+			p.input.Layers.Static = rules(t, fmt.Sprintf(`{"*": "allow", "network": {"*": "allow", "unix:*.other": "allow"}, "read_file": {"*": "allow", "%s/**": "allow"}}`, dir))
 			return dir
 		},
 	} {

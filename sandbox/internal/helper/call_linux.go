@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
+	"path"
 	"runtime"
 	"slices"
 	"strconv"
@@ -72,16 +72,19 @@ func perform(role wire.Role, job *wire.Job, s *socket) (unix.WaitStatus, error) 
 			return 0, fmt.Errorf("limiting resource %d: %w", l.Resource, err)
 		}
 	}
-	c, err := start(job)
+	listening := make(chan int, 1)
+	go func() {
+		if listener, ok := <-listening; ok {
+			newSupervisor(listener, job, s).run()
+		}
+	}()
+	pid, err := start(job, listening)
 	if err != nil {
 		return 0, err
 	}
-	go follow(s, c.pid)
-	if c.listener >= 0 {
-		go newSupervisor(c.listener, job, s).run()
-	}
+	go follow(s, pid)
 	_ = s.send(wire.Message{Kind: wire.KindStarted}) // it fails without the worker: then follow ends what runs, and wait collects it
-	return wait(c.pid)
+	return wait(pid)
 }
 
 // follow reads what the worker says. When the worker has exited, all that runs
@@ -101,31 +104,25 @@ func follow(s *socket, pid int) {
 	}
 }
 
-// child is the command's first process.
-type child struct {
-	pid      int
-	listener int // of the filter; -1: none
-}
-
 // start starts the command on a thread that has given up what the command must
-// not have. The thread ends with it.
-func start(job *wire.Job) (child, error) {
+// not have. The thread ends with it. The listener of the filter goes to listening: what is
+// told there begins with the start of the command's own program.
+func start(job *wire.Job, listening chan<- int) (pid int, err error) {
+	defer close(listening)
 	path, err := lookup(job)
 	if err != nil {
-		return child{}, err
+		return 0, err
 	}
 	type result struct {
-		child
+		pid int
 		err error
 	}
 	done := make(chan result)
 	go func() {
 		runtime.LockOSThread() // and never unlocked: nothing else runs here
-		c := child{listener: -1}
 		done <- func() (r result) {
-			defer func() { r.child = c }()
 			if job.Unheld {
-				c.pid, r.err = fork(path, job)
+				r.pid, r.err = fork(path, job)
 				return r
 			}
 			if r.err = unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); r.err != nil {
@@ -147,15 +144,15 @@ func start(job *wire.Job) (child, error) {
 				return r
 			}
 			if job.Supervise {
-				c.listener = listener
+				listening <- listener
 			}
-			c.pid, r.err = fork(path, job)
+			r.pid, r.err = fork(path, job)
 			return r
 		}()
 		runtime.Goexit()
 	}()
 	r := <-done
-	return r.child, r.err
+	return r.pid, r.err
 }
 
 // fork starts the program of the command, in a session of its own: unless it has a
@@ -185,11 +182,11 @@ func lookup(job *wire.Job) (string, error) {
 		if !ok {
 			continue
 		}
-		for _, dir := range filepath.SplitList(list) {
-			path := filepath.Join(dir, name)
+		for dir := range strings.SplitSeq(list, ":") {
+			at := path.Join(dir, name)
 			var st unix.Stat_t
-			if filepath.IsAbs(dir) && unix.Access(path, unix.X_OK) == nil && unix.Stat(path, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFREG {
-				return path, nil
+			if path.IsAbs(dir) && unix.Access(at, unix.X_OK) == nil && unix.Stat(at, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFREG {
+				return at, nil
 			}
 		}
 	}

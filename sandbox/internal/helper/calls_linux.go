@@ -24,6 +24,10 @@ func (s *supervisor) do(c *caller) error {
 			return c.look(int32(a[0]), a[1], flags)
 		}
 		return c.openat(int32(a[0]), a[1], int(int32(a[2])), uint32(a[3])&^setID)
+	case unix.SYS_EXECVE:
+		return runProgram(c, unix.AT_FDCWD, a[0], 0)
+	case unix.SYS_EXECVEAT:
+		return runProgram(c, int32(a[0]), a[1], int(int32(a[4])))
 	case unix.SYS_MKDIRAT:
 		return c.make(int32(a[0]), a[1], true, func(p place) error { return unix.Mkdirat(p.dir, p.name, uint32(a[2])&0o7777) })
 	case unix.SYS_MKNODAT:

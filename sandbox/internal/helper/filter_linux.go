@@ -196,6 +196,8 @@ func filter(supervise, local, datagrams bool) []unix.SockFilter {
 		for _, nr := range opening {
 			p.on(nr, retNotify)
 		}
+		p.on(unix.SYS_EXECVE, retNotify)
+		p.on(unix.SYS_EXECVEAT, retNotify)
 		if datagrams {
 			p.addressed(unix.SYS_SENDTO, 4, retNotify)
 			for _, nr := range sending {

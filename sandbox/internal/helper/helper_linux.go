@@ -4,7 +4,8 @@
 // It takes over in its init function, as one of the first packages of the
 // program. A main function would run after the initialisation of all packages,
 // which costs several times what the helper does; so this package imports next
-// to nothing.
+// to nothing. Packages are initialised in the order of their names, as soon as what they import is: path/filepath comes
+// last.
 package helper
 
 import (

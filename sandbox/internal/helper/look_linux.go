@@ -98,6 +98,32 @@ func (c *caller) judgeOpen(fd int, real string, st *unix.Stat_t, flags int) erro
 	return nil
 }
 
+// runProgram judges a program that is to run as a file that is to be read. The kernel then runs it: nobody can do
+// that in the place of the caller.
+func runProgram(c *caller, dirfd int32, addr uint64, flags int) error {
+	name, err := c.text(addr)
+	fd := -1
+	switch {
+	case err == unix.ENOENT && flags&unix.AT_EMPTY_PATH != 0:
+		fd, err = c.descriptor(dirfd)
+	case err == nil:
+		fd, err = c.source(dirfd, name, flags&unix.AT_SYMLINK_NOFOLLOW == 0)
+	}
+	if err != nil {
+		return err
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return unix.EACCES
+	}
+	if real, err := (place{dir: fd}).real(); err == nil && st.Mode&unix.S_IFMT == unix.S_IFREG {
+		if err := c.judgeOpen(fd, real, &st, unix.O_RDONLY); err != nil {
+			return err
+		}
+	}
+	return errNative
+}
+
 // watched reports whether rules judge what is at path.
 func (s *supervisor) watched(path string) bool {
 	return longest(s.job.Watched, path) > longest(s.job.Free, path)

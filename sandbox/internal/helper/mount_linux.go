@@ -3,7 +3,7 @@ package helper
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
+	"path"
 	"strings"
 
 	"github.com/agentworker/worker/sandbox/internal/wire"
@@ -88,12 +88,12 @@ func (b *builder) take(i int, m wire.Mount) error {
 }
 
 func (b *builder) do(i int, m wire.Mount) error {
-	rel := strings.TrimPrefix(filepath.Clean(m.Target), "/")
+	rel := strings.TrimPrefix(path.Clean(m.Target), "/")
 	switch m.Op {
 	case wire.OpDir:
 		return b.mkdirs(rel)
 	case wire.OpSymlink:
-		if err := b.mkdirs(filepath.Dir(rel)); err != nil {
+		if err := b.mkdirs(path.Dir(rel)); err != nil {
 			return err
 		}
 		return b.in(rel, func(dir int, name string) error { return unix.Symlinkat(m.Source, dir, name) })
@@ -153,7 +153,7 @@ func (b *builder) mkdirs(rel string) error {
 	}
 	err := b.in(rel, func(dir int, name string) error { return unix.Mkdirat(dir, name, 0o755) })
 	if errors.Is(err, unix.ENOENT) {
-		if err := b.mkdirs(filepath.Dir(rel)); err != nil {
+		if err := b.mkdirs(path.Dir(rel)); err != nil {
 			return err
 		}
 		err = b.in(rel, func(dir int, name string) error { return unix.Mkdirat(dir, name, 0o755) })
@@ -167,12 +167,12 @@ func (b *builder) mkdirs(rel string) error {
 // in calls do with the folder in which rel is, and the last name of rel. No symlink is followed:
 // one that a command has left in a folder of the session's would lead out of the new root.
 func (b *builder) in(rel string, do func(dir int, name string) error) error {
-	dir, err := b.at(filepath.Dir(rel))
+	dir, err := b.at(path.Dir(rel))
 	if err != nil {
 		return err
 	}
 	defer unix.Close(dir)
-	return do(dir, filepath.Base(rel))
+	return do(dir, path.Base(rel))
 }
 
 // place makes what tree is mounted on: a folder or an empty file.
@@ -184,7 +184,7 @@ func (b *builder) place(tree int, rel string) error {
 	if st.Mode&unix.S_IFMT == unix.S_IFDIR {
 		return b.mkdirs(rel)
 	}
-	if err := b.mkdirs(filepath.Dir(rel)); err != nil {
+	if err := b.mkdirs(path.Dir(rel)); err != nil {
 		return err
 	}
 	return b.in(rel, func(dir int, name string) error {
