@@ -7,12 +7,14 @@
 //	{"anthropic": {"models": {"claude-sonnet-5-5": {"cost": {"input": 2, "output": 10, "cache_read": 0.1, "cache_write": 2.5}}}}}
 //
 // Of what else such a file says a few things are read. "context_over_200k" beside "input"
-// has the prices of a prompt of more than 200,000 tokens. {"limit": {"context": N, "output": N}}
+// has the prices of a prompt of more than 200,000 tokens, or {"tiers": [{"tier": {"size": N}, "input": …}]}
+// those of one of more than N. {"limit": {"context": N, "output": N}}
 // beside "cost" has the tokens of the model's context window and of its longest answer,
 // {"modalities": {"input": ["text", "image"]}} what it takes, and "last_updated" the date.
 package price
 
 import (
+	"bytes"
 	"cmp"
 	_ "embed" // prices.json
 	"encoding/json"
@@ -29,14 +31,23 @@ import (
 	"github.com/agentworker/worker/model"
 )
 
+// builtIn has the models of which the provider's own pages were read.
+//
 //go:embed prices.json
 var builtIn []byte
+
+// listed has further models of all providers: see generate.go.
+//
+//go:generate go run generate.go ../../../models.dev "2026-07-02, f3fc692299671838c7c65fd8126bf84d81a2e817"
+//go:embed listed.json
+var listed []byte
 
 // Table has the prices of models. It is immutable. nil and the zero value only know the
 // models that cost nothing.
 type Table struct {
 	models map[string]prices
 	rows   map[string]Row
+	more   bool // what it does not know may be listed
 }
 
 // Row is what is known of a model beside its prices. The zero Row knows nothing.
@@ -88,22 +99,57 @@ func (t *Table) with(file string) (*Table, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the prices of models in %s: %w", file, err)
 	}
-	both := &Table{maps.Clone(t.models), maps.Clone(t.rows)}
+	both := &Table{maps.Clone(t.models), maps.Clone(t.rows), t.more}
 	maps.Copy(both.models, own.models)
 	maps.Copy(both.rows, own.rows)
 	return both, nil
 }
 
 var builtInTable = sync.OnceValues(func() (*Table, error) {
-	return parse(builtIn)
+	table, err := parse(builtIn)
+	if err == nil {
+		table.more = true
+	}
+	return table, err
 })
+
+// listedTable is read when a model is asked for that the others do not have: that takes some ms.
+var listedTable = sync.OnceValue(func() *Table {
+	table, err := parse(listed)
+	if err != nil {
+		panic("listed.json, which is built in: " + err.Error())
+	}
+	return table
+})
+
+// isListed reports whether a model may be listed, without reading the list.
+func isListed(name string) bool {
+	_, model, _ := strings.Cut(name, "/")
+	return bytes.Contains(listed, []byte(`"`+model+`":{`))
+}
+
+// price returns the prices of a model of exactly that name.
+func (t *Table) price(name string) (p prices, known bool) {
+	if p, known = t.models[name]; !known && t.more && isListed(name) {
+		p, known = listedTable().models[name]
+	}
+	return p, known
+}
+
+// row returns the row of a model of exactly that name.
+func (t *Table) row(name string) (row Row, known bool) {
+	if row, known = t.rows[name]; !known && t.more && isListed(name) {
+		row, known = listedTable().rows[name]
+	}
+	return row, known
+}
 
 func parse(data []byte) (*Table, error) {
 	var providers map[string]provider
 	if err := json.Unmarshal(data, &providers); err != nil {
 		return nil, fmt.Errorf("%w (the form is the one of https://models.dev/api.json)", err)
 	}
-	table := &Table{make(map[string]prices), make(map[string]Row)}
+	table := &Table{models: make(map[string]prices), rows: make(map[string]Row)}
 	for _, of := range slices.Sorted(maps.Keys(providers)) {
 		p := providers[of]
 		for name, m := range p.Models {
@@ -160,6 +206,10 @@ func parseCost(data json.RawMessage) (prices, error) {
 	}
 	base, err := parseRates(data)
 	p := prices{rates: base}
+	if err == nil && fields["tiers"] != nil { // context_over_200k beside them may have another limit
+		p.long, err = parseTiers(fields["tiers"])
+		fields = nil
+	}
 	for key, value := range fields {
 		found := contextOver.FindStringSubmatch(key)
 		if found == nil || err != nil {
@@ -175,6 +225,34 @@ func parseCost(data json.RawMessage) (prices, error) {
 	}
 	slices.SortFunc(p.long, func(a, b longPrompt) int { return int(a.over - b.over) })
 	return p, err
+}
+
+// parseTiers reads the prices of long prompts, each with its limit.
+func parseTiers(data json.RawMessage) (long []longPrompt, err error) {
+	var tiers []json.RawMessage
+	if err := json.Unmarshal(data, &tiers); err != nil {
+		return nil, fmt.Errorf("tiers: %w", err)
+	}
+	for _, tier := range tiers {
+		var of struct {
+			Tier struct {
+				Type string
+				Size int64
+			}
+		}
+		if err := json.Unmarshal(tier, &of); err != nil {
+			return nil, fmt.Errorf("tiers: %w", err)
+		}
+		if of.Tier.Type != "" && of.Tier.Type != "context" {
+			continue
+		}
+		next := longPrompt{over: max(0, of.Tier.Size)}
+		if next.rates, err = parseRates(tier); err != nil {
+			return nil, fmt.Errorf("tiers: %w", err)
+		}
+		long = append(long, next)
+	}
+	return long, nil
 }
 
 func parseRates(data json.RawMessage) (rates, error) {
@@ -218,9 +296,9 @@ func (t *Table) ratesOf(name string, input int64) (r rates, known bool) {
 		return rates{}, false
 	}
 	name, _ = model.CutLong(name)
-	p, known := t.models[name]
+	p, known := t.price(name)
 	if !known {
-		p, known = t.models[dated.ReplaceAllString(name, "")]
+		p, known = t.price(dated.ReplaceAllString(name, ""))
 	}
 	r = p.rates
 	for _, long := range p.long {
@@ -249,9 +327,9 @@ func (t *Table) Row(name string) Row {
 		return Row{}
 	}
 	name, long := model.CutLong(name)
-	row, ok := t.rows[name]
+	row, ok := t.row(name)
 	if !ok {
-		row = t.rows[dated.ReplaceAllString(name, "")]
+		row, _ = t.row(dated.ReplaceAllString(name, ""))
 	}
 	if long {
 		row.Window = max(row.Window, model.LongWindow)

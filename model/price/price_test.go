@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/model/price"
+	"github.com/agentworker/worker/model/provider"
 )
 
 func table(t *testing.T, file string) *price.Table {
@@ -44,6 +45,12 @@ func TestCost(t *testing.T) {
 		{builtIn, "anthropic/claude-haiku-5-5", model.Usage{InputTokens: 100_000}, "0.01"},
 		{builtIn, "anthropic/claude-haiku-5-5", model.Usage{InputTokens: 100_001}, "0.0500005"},
 		{builtIn, "openai/gpt-5.5", model.Usage{InputTokens: 1_000}, "0.005"},
+		{builtIn, "gemini/gemini-2.5-pro", model.Usage{InputTokens: 200_000, CacheReadTokens: 100_000, OutputTokens: 1000}, "0.1475"},
+		{builtIn, "gemini/gemini-2.5-pro", model.Usage{InputTokens: 200_001, OutputTokens: 1000}, "0.5150025"},
+		{builtIn, "openrouter/mistralai/mistral-medium-3-5", model.Usage{InputTokens: 1_000_000}, "1.5"},
+		{builtIn, "openai/gpt-5.4", model.Usage{InputTokens: 272_001}, "1.360005"},
+		{builtIn, "corp/gemini-2.5-pro", model.Usage{InputTokens: 1}, ""},
+		{overlaid, "gemini/gemini-2.5-pro", model.Usage{OutputTokens: 1_000_000}, "10"},
 		{builtIn, "openai/mine", model.Usage{InputTokens: 1}, ""},
 		{builtIn, "anthropic/gpt-5.5", model.Usage{InputTokens: 1}, ""},
 		{builtIn, "host", model.Usage{InputTokens: 1}, ""},
@@ -78,6 +85,8 @@ func TestLoadRefuses(t *testing.T) {
 		`{"openai": {"models": {"a": {"cost": {"input": -1, "output": 1}}}}}`:             "openai/a: cost -1 is not within",
 		`{"openai": {"models": {"a": {"cost": {"input": "1", "output": 1}}}}}`:            "openai/a: cost",
 		`{"o": {"models": {"a": {"cost": {"input":1,"output":1,"context_over_1k":{}}}}}}`: "context_over_1k: cost lacks input",
+		`{"o": {"models": {"a": {"cost": {"input":1,"output":1,"tiers":[{}]}}}}}`:         "tiers: cost lacks input",
+		`{"o": {"models": {"a": {"cost": {"input":1,"output":1,"tiers":1}}}}}`:            "tiers: ",
 	} {
 		path := filepath.Join(t.TempDir(), "prices.json")
 		if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
@@ -96,6 +105,7 @@ func TestRow(t *testing.T) {
 		"reads": {"limit": {"output": -1}, "modalities": {"input": ["text"]}}}}}`)
 	for name, want := range map[string]price.Row{
 		"a/sees": {Window: 10, Output: 5, Vision: true, Date: "2026-01-02"}, "a/reads": {}, "a/sees-20260102": {Window: 10, Output: 5, Vision: true, Date: "2026-01-02"},
+		"mistral/mistral-medium-2604": {Window: 262_144, Output: 262_144, Vision: true, Date: "2026-07-02"}, "corp/mistral-medium-2604": {},
 		"openai/gpt-5.2":            {Window: 272_000, Output: 128_000, Vision: true, Date: "2026-06-04"},
 		"anthropic/claude-opus-4-6": {Window: 1_000_000, Output: 128_000, Vision: true, Date: "2026-10-24"}, "host": {},
 		"anthropic/claude-sonnet-4-5[1m]": {Window: 1_000_000, Output: 64_000, Vision: true, Date: "2026-10-24"}, "corp/claude-sonnet-5[1m]": {Window: 1_000_000},
@@ -107,5 +117,23 @@ func TestRow(t *testing.T) {
 	}
 	if got := (*price.Table)(nil).Row("a/sees"); got != (price.Row{}) {
 		t.Errorf("without a table: %+v", got)
+	}
+}
+
+// TestListed: every provider whose models have a price has some that are built in, with a window; servers of
+// one's own have none.
+func TestListed(t *testing.T) {
+	prices := table(t, "")
+	counts := make(map[string]int)
+	for _, name := range prices.Names() {
+		of, _, _ := strings.Cut(name, "/")
+		if prices.Known(name) && prices.Window(name) > 0 && prices.Row(name).Date != "" {
+			counts[of]++
+		}
+	}
+	for _, row := range provider.Rows {
+		if !row.Local() && counts[row.Name] < 4 && row.Name != "github" { // whose prices are not known
+			t.Errorf("%s: %d models have a price and a window, want 4 at least", row.Name, counts[row.Name])
+		}
 	}
 }

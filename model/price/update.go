@@ -79,11 +79,12 @@ func Update(file, document, date string, named func(theirs string) string) (chan
 
 // Names returns the names of all models that the table knows, sorted.
 func (t *Table) Names() []string {
-	all := maps.Clone(t.rows)
-	for name := range t.models {
-		all[name] = t.rows[name]
+	all := slices.AppendSeq(slices.Collect(maps.Keys(t.rows)), maps.Keys(t.models))
+	if t.more {
+		all = append(all, listedTable().Names()...)
 	}
-	return slices.Sorted(maps.Keys(all))
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // Rates returns what a million tokens of input and of output cost, in US dollars. known false: nobody
