@@ -74,3 +74,31 @@ func isServerTool(name string) bool {
 	server, tool, ok := strings.Cut(name, "_")
 	return ok && server != "" && tool != ""
 }
+
+// TestForeignLists: lists of tools as files of other programs have them, and what of each is lost.
+func TestForeignLists(t *testing.T) {
+	for list, lost := range map[string]string{
+		// VS Code, in the names of its chat modes and of its tool sets.
+		"[changes, codebase, editFiles, extensions, fetch, findTestFiles, githubRepo, problems, runCommands, runTasks, runTests, search, searchResults, terminalLastCommand, testFailure, usages]": "extensions githubRepo problems",
+		"[vscode, execute, read, agent, edit, search, web, todo]": "",
+		"[vscode/askQuestions, execute/getTerminalOutput, execute/runInTerminal, read/problems, read/viewImage, edit/createDirectory, edit/createFile, search/changes, search/textSearch, agent/runSubagent, web/fetch, todos]": "",
+		// Without commands nothing runs the tests.
+		"[codebase, runTests, changes]": "runTests changes",
+		// Cursor, Antigravity, Cline.
+		"[read_file, write, search_replace, MultiEdit, run_terminal_cmd, codebase_search, list_dir, glob_file_search, web_search, read_lints, todo_write]":    "",
+		"[view_file, replace_file_content, write_to_file, find_by_name, grep_search, list_dir, search_web]":                                                   "",
+		"[read_file, list_files, list_code_definition_names, search_files, replace_in_file, write_to_file, execute_command, new_task, ask_followup_question]": "",
+		// Claude Code's list of tasks.
+		"[Read, TaskCreate, TaskUpdate, TaskList, TaskGet]": "",
+	} {
+		s := agentdefstest.Load(t, map[string]string{".claude/agents/a.md": "---\nname: a\ndescription: d\ntools: " + list + "\n---\nWork.\n"}, nil)
+		d, ok := s.Agent("a")
+		if !ok {
+			t.Fatalf("%s: %v", list, s.Diagnostics())
+		}
+		missing := d.Missing(func(name string) bool { return agentdefs.Exists(name) || name == "web_search" })
+		if got := strings.Join(missing, " "); got != lost {
+			t.Errorf("%s: lost are %q, want %q", list, got, lost)
+		}
+	}
+}

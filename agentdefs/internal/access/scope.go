@@ -62,8 +62,13 @@ func (p *Reader) allow(s toolSpec, all []toolSpec) Clause {
 	return rules
 }
 
-// allowsOne reports whether a list allows one of these tools.
+// allowsOne reports whether a list allows one of these tools, or one that they come with.
 func allowsOne(all []toolSpec, tools []string) bool {
+	for _, name := range tools {
+		if row, _ := toolcatalog.Find(name); row.With != "" && !slices.Contains(tools, row.With) {
+			tools = append(slices.Clip(tools), row.With)
+		}
+	}
 	return slices.ContainsFunc(all, func(s toolSpec) bool {
 		c, _ := dialect.LookUp(s.name)
 		return s.name == "*" || slices.ContainsFunc(c.Allow, func(tool string) bool { return slices.Contains(tools, tool) })

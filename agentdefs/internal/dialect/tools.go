@@ -32,23 +32,34 @@ type Counterpart struct {
 // notebooks are the only files that tools for notebooks touch.
 const notebooks = "*.ipynb"
 
+// pictures are the only files that tools which show pictures read.
+const pictures = "*.{png,jpg,jpeg,gif,webp}"
+
 // counterparts maps the names that other tools use, in small letters, to ours. Names
 // that mean one of our tools, whatever it does, are in the catalog.
 var counterparts = func() map[string]Counterpart {
 	m := map[string]Counterpart{}
 	for _, row := range []struct{ ours, denied, only, theirs string }{
-		{"read_file", "", notebooks, "notebookread"},
+		{"read_file", "", notebooks, "notebookread getnotebooksummary readnotebookcelloutput"},
 		{"edit_file", "", notebooks, "notebookedit editnotebook edit_notebook_file"},
+		{"write_file", "", notebooks, "createjupyternotebook"},
+		{"read_file", "", pictures, "viewimage view_image"},
 		{"write_file edit_file", "", "", "editfiles fs_write"},
-		{"grep glob list_dir", "", "", "search codebase usages"},
+		{"grep glob list_dir", "", "", "search codebase usages findtestfiles searchresults codebase_search"},
 		{"read_file grep list_dir", "read_file grep glob list_dir", "", "fs_read"},
 		{"read_file grep glob list_dir", "", "", "read-only"},
 		{"web_fetch web_search", "", "", "web"},
+		{"ask_user", "", "", "vscode"}, // of that group nothing else is here
 		{"", "definition references symbols", "", "lsp"},
+		{"", "shell_exec", "", "changes runtask runtasks runtests testfailure"}, // git and tests by commands
+		{"", "write_file", "", "createdirectory create_directory"},
 		{strings.Join(toolcatalog.Rules, " "), "", "", "@builtin"},
-		{"", "", "", "sendmessage changes enterplanmode exitplanmode slashcommand " +
-			"taskcreate taskget tasklist taskoutput taskstop taskupdate listmcpresourcestool readmcpresourcetool " +
-			"enterworktree exitworktree external_directory doom_loop save_memory thinking knowledge browser githubrepo terminallastcommand"},
+		{"", "", "", "sendmessage enterplanmode exitplanmode slashcommand " +
+			"taskoutput taskstop listmcpresourcestool readmcpresourcetool " +
+			"enterworktree exitworktree external_directory doom_loop save_memory thinking knowledge browser githubrepo " +
+			"activepullrequest extensions getprojectsetupinfo installextension new newworkspace opensimplebrowser rename " +
+			"runnotebookcell runnotebooks selection terminalselection vscodeapi " +
+			"access_mcp_resource attempt_completion browser_action delete_file switch_mode think update_memory use_mcp_tool"},
 	} {
 		c := Counterpart{strings.Fields(row.ours), strings.Fields(row.ours), row.only}
 		if row.denied != "" {
