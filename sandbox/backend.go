@@ -68,7 +68,8 @@ func (s Support) Open() (out []string) {
 		if why == "" {
 			why = "not available"
 		}
-		out = append(out, "a single denied file in an allowed folder, and names that rules deny and that are not there yet, are not held: allow unprivileged user namespaces ("+why+")")
+		out = append(out, "a command can make nothing in a folder with a denied or read-only file, such as the top of a repository; elsewhere it can make what rules deny by name, "+
+			"agent files and repositories: allow unprivileged user namespaces ("+why+")")
 	}
 	if backend == Namespaces && !s.Supervisor {
 		out = append(out, notTold)

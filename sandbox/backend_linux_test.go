@@ -57,3 +57,28 @@ func TestBackends(t *testing.T) {
 		})
 	}
 }
+
+// TestLandlockAlone: what people are told that Landlock alone leaves open is what it leaves open.
+func TestLandlockAlone(t *testing.T) {
+	support := sandbox.Detect()
+	support.Namespaces, support.NoNamespaces = false, "switched off"
+	p := newPlace(t, secretRules, repository+`mkdir -p conf sub; echo S3CRETMARK > .env; echo S3CRETMARK > conf/.env; echo fine > conf/plain; echo fine > plain`, sandbox.Options{Support: &support, Mode: sandbox.Auto})
+	out, _ := p.run(`for f in new conf/new sub/b.env sub/.claude/agents/e.md sub/r/.git/config; do mkdir -p $(dirname $f); echo made > $f && echo "made $f"; done 2> /dev/null
+		cat .env conf/.env; echo >> .git/config; cp .env e; mv .env sub/; ln .env sub/l; ln -s .env s; cat sub/l s; cat plain conf/plain; echo end`)
+	if strings.Contains(out, mark) || strings.Count(out, "fine\n") != 2 || !strings.HasSuffix(out, "end\n") {
+		t.Errorf("%s", out)
+	}
+	if got, want := strings.Join(strings.Fields(out[:strings.LastIndex(out, "made ")+40]), " "), "made sub/b.env made sub/.claude/agents/e.md made sub/r/.git/config"; !strings.HasPrefix(got, want) {
+		t.Errorf("%s", out)
+	}
+	said := strings.Join(support.Open(), " ")
+	plan, err := p.session.Plan(sandbox.NewProfile(p.input))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{"agent file", "repositor"} {
+		if !strings.Contains(said, part) || !strings.Contains(strings.Join(plan.NotHeld, " "), part) {
+			t.Errorf("%q is not said: %s; %v", part, said, plan.NotHeld)
+		}
+	}
+}

@@ -82,10 +82,13 @@ func (l *layout) forLandlock(p *Profile) {
 	}
 	l.read, l.write, l.mounts = read, write, nil
 	if len(l.judged) > 0 {
-		l.plan.NotHeld = append(l.plan.NotHeld, "a new file may get a name that the rules deny (only namespaces hold that)")
+		l.plan.NotHeld = append(l.plan.NotHeld, newNames)
 	}
 	l.judged, l.free = nil, nil
 }
+
+// newNames says what Landlock alone does not keep a command from making.
+const newNames = "a new file may get a name that the rules deny, or be an agent file or part of a repository (only namespaces hold that)"
 
 // forLandlockEnv names the session's own folders where they stand, since none
 // is mounted.
