@@ -211,7 +211,7 @@ func (l *Layers) decideCertain(v *Value) Decision {
 		}
 	}
 	d := l.combined(v)
-	if policy.Action > d.Action {
+	if policy.Action >= d.Action { // of equals the one that nobody's rule can lift
 		d = policy
 	}
 	switch {

@@ -12,6 +12,7 @@ import (
 	"github.com/agentworker/worker/session/conversation"
 	"github.com/agentworker/worker/session/log"
 	"github.com/agentworker/worker/session/record"
+	"github.com/agentworker/worker/session/review"
 )
 
 // consult has a helper answer a prompt, and returns what that has used. If the helper's model
@@ -131,4 +132,22 @@ func (m *Manager) Summarise(ctx context.Context, h *Helper, id string) (*Summary
 		return nil, err
 	}
 	return &Summary{SessionID: r.ID, Text: termtext.CutBytes(secrets.Mask(strings.TrimSpace(text)), maxSummary), Model: by.Name(), Usage: usage}, nil
+}
+
+// reviewerHelper is the reviewer whose model has a name; nil for none.
+func reviewerHelper(name string) *Helper {
+	if name == "" {
+		return nil
+	}
+	zero := 0.0
+	return &Helper{System: review.System, Model: name, Params: Params{MaxOutputTokens: 300, Temperature: &zero}}
+}
+
+// reviewerOf returns the reviewer for the calls of a session. The session counts what it uses.
+func reviewerOf(s *Session) func(context.Context, *review.Task, review.Call) review.Verdict {
+	return func(ctx context.Context, t *review.Task, c review.Call) review.Verdict {
+		return review.Judge(ctx, t, c, s.p.reviewer.Model, func(ctx context.Context, prompt string) (string, error) {
+			return s.askHelper(ctx, s.p.reviewer, prompt)
+		})
+	}
 }

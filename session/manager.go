@@ -73,6 +73,7 @@ func OpenManager(ctx context.Context, opts Options) (*Manager, error) {
 		window:   opts.Window,
 		masks:    opts.MaskForModel,
 		trained:  opts.Trained,
+		reviewer: reviewerHelper(opts.Reviewer),
 		limits:   limits,
 		paths:    opts.Workspace,
 		recovery: r,

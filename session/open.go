@@ -23,6 +23,7 @@ import (
 	"github.com/agentworker/worker/session/log"
 	"github.com/agentworker/worker/session/models"
 	"github.com/agentworker/worker/session/record"
+	"github.com/agentworker/worker/session/review"
 	"github.com/agentworker/worker/session/toolcall"
 	"github.com/agentworker/worker/session/toolset"
 )
@@ -178,15 +179,20 @@ type inherited struct {
 	paths  permission.Workspace
 	budget Budget
 	hooks  []*hookconfig.Hook
+	task   *review.Task
 }
 
 // inherited returns what a session has of a parent; nil means that it is a root.
 func (m *Manager) inherited(parent *Session) inherited {
 	if parent == nil {
-		return inherited{paths: m.p.paths}
+		return inherited{paths: m.p.paths, task: new(review.Task)}
 	}
 	hooks := append(slices.Clip(parent.calls.HooksAbove), parent.calls.AgentHooks...)
-	return inherited{parent.life, parent.log, parent.calls.Paths, parent.usage.budget, hooks}
+	task := parent.calls.Task
+	if parent.caller { // each task of a caller is one of its own
+		task = new(review.Task)
+	}
+	return inherited{parent.life, parent.log, parent.calls.Paths, parent.usage.budget, hooks, task}
 }
 
 // newCalls returns the tool calls of a session, with the commands that go on in its background.
@@ -195,6 +201,9 @@ func (m *Manager) newCalls(s *Session, spec *Spec, tools *toolset.Set, above inh
 	c.Tools, c.Paths = tools.Only(s.allowed), above.paths
 	c.Rules.Set(spec.rulesets())
 	c.AgentHooks, c.HooksAbove = spec.Hooks, above.hooks
+	if c.Task = above.task; m.p.reviewer != nil && !s.caller {
+		c.Review = reviewerOf(s)
+	}
 	if s.hidden != nil {
 		c.PutBack = s.hidden.PutBack
 	}

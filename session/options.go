@@ -37,6 +37,10 @@ type Options struct {
 
 	Hooks *hooks.Runner // of people, around calls; nil means none
 
+	// Reviewer names a model. It judges calls that rules ask about, before a person is asked;
+	// empty means that none does.
+	Reviewer string
+
 	Policy *policy.Store // what an administrator forbids; nil means nothing
 
 	// Model returns the model of a name; the empty name is the default's.

@@ -20,7 +20,8 @@ type process struct {
 	window   func(name string) int64 // of a model, in tokens; nil means of none
 	trained  func(name string) bool  // as in [Options]; nil means none is
 	limits   Limits
-	masks    bool // as in [Options.MaskForModel]
+	reviewer *Helper // judges calls that rules ask about; nil means nobody does
+	masks    bool    // as in [Options.MaskForModel]
 	paths    permission.Workspace
 	totals   totals
 	commands *commands.Table // that go on in the background

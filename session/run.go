@@ -59,6 +59,9 @@ func (t *turn) open() error {
 		return err
 	}
 	s.talk.BeginTask()
+	if s.parent == nil || s.parent.caller {
+		s.calls.Task.Begin(t.prompt)
+	}
 	t.read([]inbox.Message{{ID: cmp.Or(s.first.id, record.NewID("msg")), Text: resident + s.usage.prompt(t.prompt) + added, Images: images}})
 	s.first.id = ""
 	t.announce()

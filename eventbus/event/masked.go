@@ -19,7 +19,7 @@ func (e ToolCallStart) Masked() (Event, bool) {
 
 func (e ToolCallEnd) Masked() (Event, bool) {
 	var m masker
-	e.ToolName, e.Result, e.Rule = m.text(e.ToolName), m.text(e.Result), m.text(e.Rule)
+	e.ToolName, e.Result, e.Rule, e.Review = m.text(e.ToolName), m.text(e.Result), m.text(e.Rule), m.text(e.Review)
 	e.Changes = each(e.Changes, func(c FileChange) FileChange {
 		c.Path = m.text(c.Path)
 		return c

@@ -36,6 +36,10 @@ type ToolCallEnd struct {
 	// Untold says that the call may have changed what its tool does not tell of, as
 	// a shell command does.
 	Untold bool `json:"untold,omitempty"`
+
+	// Review is what a reviewer has said of the call, with its reason, before a person was asked. Empty
+	// means that none was asked.
+	Review string `json:"review,omitempty"`
 }
 
 // Image is a picture that a model is shown. Its bytes are an object in the object store

@@ -44,6 +44,9 @@ const (
 	Denied  = "denied"
 )
 
+// LeftToPerson is the outcome of a review that has a person asked.
+const LeftToPerson event.ApprovalOutcome = "left_to_person"
+
 // Record is one record of the log. Which fields it has depends on its kind.
 type Record struct {
 	N    uint64    `json:"n"` // counted from 1

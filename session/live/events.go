@@ -30,6 +30,10 @@ func init() {
 		if ev.IsError {
 			s.Failed++
 		}
+		if ev.Review != "" {
+			s.Reviews = append(s.Reviews, line(ev.ToolName+": "+ev.Review))
+			s.Reviews = s.Reviews[max(0, len(s.Reviews)-maxReviews):]
+		}
 	})
 	on(func(s *Session, ev event.ToolApprovalRequired, at time.Time) {
 		s.ask(Question{ToolApprovalRequired: ev, Since: at})

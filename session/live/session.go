@@ -59,6 +59,7 @@ type Session struct {
 	Budget    *event.Budget // nil means not known
 	Todo      *record.Progress
 	Warnings  []string // the first ones
+	Reviews   []string // what a reviewer has said of calls, the last ones
 
 	Created time.Time
 	Started time.Time // zero while it waits for a slot
@@ -121,6 +122,7 @@ func (e Event) ID() string { return e.Path[len(e.Path)-1].SessionID }
 const (
 	maxText     = 2000 // bytes of [Session.Text]
 	maxWarnings = 20   // of a session
+	maxReviews  = 5    // of a session
 )
 
 func line(text string) string { return termtext.OneLine(text, termtext.MaxLine) }

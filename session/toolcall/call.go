@@ -12,6 +12,7 @@ import (
 	"github.com/agentworker/worker/session/journal"
 	"github.com/agentworker/worker/session/log"
 	"github.com/agentworker/worker/session/record"
+	"github.com/agentworker/worker/session/review"
 	"github.com/agentworker/worker/tool"
 )
 
@@ -40,6 +41,7 @@ type Call struct {
 	given      bool             // Prepared is not made of the arguments
 	hooks      hooks.Outcome    // of the hooks before the call
 	hooksAsked bool             // they have judged it
+	review     review.Verdict   // of a reviewer, if one was asked
 	untold     bool             // it may have changed what its tool does not tell
 	images     []model.Image    // the stored pictures of its result
 
@@ -123,6 +125,10 @@ func (s *Calls) publishEnd(c *Call) {
 		DurationMs: time.Since(c.start).Milliseconds(),
 		Untold:     c.untold,
 		Images:     log.EventImages(c.images),
+		Review:     c.review.String(),
+	}
+	if s.Task != nil {
+		s.Task.Note(c.Name)
 	}
 	for _, change := range c.res.Changes {
 		ev.Changes = append(ev.Changes, event.FileChange(change))

@@ -20,6 +20,7 @@ import (
 	"github.com/agentworker/worker/session/journal"
 	"github.com/agentworker/worker/session/lifetime"
 	"github.com/agentworker/worker/session/record"
+	"github.com/agentworker/worker/session/review"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/session/toolset"
 	"github.com/agentworker/worker/tool"
@@ -57,6 +58,11 @@ type Calls struct {
 	HooksAbove []*hookconfig.Hook // of the files of the agents above, for calls of tools
 
 	PutBack func(args string) string // puts credentials that models don't read into the arguments of a call; nil changes nothing
+
+	// Review has a reviewer judge a call that rules ask about, before a person is asked; nil means
+	// there is none. Task is what it knows of the work.
+	Review func(ctx context.Context, t *review.Task, c review.Call) review.Verdict
+	Task   *review.Task
 
 	Background tool.Background // keeps commands that go on; nil means none can
 

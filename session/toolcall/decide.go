@@ -127,16 +127,18 @@ func (s *Calls) decide(ctx context.Context, rules *gate.Layers, c *Call, values 
 	case c.follows():
 		return s.Audit.stored(ctx, c, entry.Answered(event.Approved, "the call of "+c.tool.Spec().Follows), verdict{allowed: true, layers: rules})
 	}
-	second, reason := s.secondPerson(ctx, rules, values), rules.Reason(decision)
-	if c.hooks.Ask != nil && c.hooks.Ask.Text != "" {
-		reason += " " + c.hooks.Ask.Because() + "."
-	}
+	second, reason := s.secondPerson(ctx, rules, values), rules.Reason(decision)+c.hookAsks()
 	switch allow, deny := (hooked{s}).answer(ctx, c, decision); {
 	case deny != nil:
 		return verdict{refusal: hooked{s}.hookDenies(c, values, deny)}
 	case allow != nil && second == nil:
 		return s.Audit.stored(ctx, c, entry.Answered(event.Approved, allow.Hook.By()), verdict{allowed: true, layers: rules})
 	}
+	over, left := (reviewed{s}).decide(ctx, c, values, decision, second, entry)
+	if over != nil {
+		return *over
+	}
+	reason += left
 	if second != nil {
 		reason += " " + second.Text()
 		for _, p := range second.AskedBy {

@@ -74,6 +74,14 @@ func (c *Call) asked(d permission.Decision) permission.Decision {
 	return permission.Decision{Action: permission.Ask, Layer: permission.LayerHook, Rule: &rule, Value: d.Value}
 }
 
+// hookAsks says why a hook has somebody asked; empty if none does, or it gives no reason.
+func (c *Call) hookAsks() string {
+	if c.hooks.Ask == nil || c.hooks.Ask.Text == "" {
+		return ""
+	}
+	return " " + c.hooks.Ask.Because() + "."
+}
+
 // answer returns the hook that answers the question of a call; nil means that none does. It
 // is no answer to a policy of the machine, or to another hook.
 func (s hooked) answer(ctx context.Context, c *Call, d permission.Decision) (allow, deny *hooks.Voice) {

@@ -40,6 +40,7 @@ type Row struct {
 	Stalled    bool        `json:"stalled,omitempty"`
 	Todo       string      `json:"todo,omitempty"`
 	Warnings   []string    `json:"warnings,omitempty"`
+	Reviews    []string    `json:"reviews,omitempty"`
 	Worktree   string      `json:"worktree,omitempty"` // the branch that it works on
 	Detached   bool        `json:"detached,omitempty"`
 	Resumes    string      `json:"resumes,omitempty"`
@@ -79,7 +80,7 @@ func newRow(s *live.Session) *Row {
 		CreatedAt: millis(s.Created), StartedAt: millis(s.Started), EndedAt: millis(s.Ended),
 		ActiveAt: max(millis(s.Active), millis(s.Created), millis(s.Ended)),
 		Steps:    s.Steps, Calls: s.ToolCalls, Failed: s.Failed, Usage: s.Usage,
-		Stalled: s.Stalled, Warnings: slices.Clone(s.Warnings), Worktree: s.Worktree, Detached: s.Detached, Resumes: s.Resumes, Background: s.Background,
+		Stalled: s.Stalled, Warnings: slices.Clone(s.Warnings), Reviews: slices.Clone(s.Reviews), Worktree: s.Worktree, Detached: s.Detached, Resumes: s.Resumes, Background: s.Background,
 	}
 	if n := len(s.Calls); n > 0 {
 		r.Tool = termtext.OneLine(named(s.Calls[n-1].Summary), termtext.MaxCall)

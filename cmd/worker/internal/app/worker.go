@@ -195,6 +195,7 @@ func (a *Worker) openSessions(ctx context.Context, above *policy.Store, who atte
 		Settings:   others,
 		Policy:     above,
 		Hooks:      a.hooks,
+		Reviewer:   p.Settings.ReviewModel,
 		RulesFile:  RulesFile(ws),
 
 		RulesByFlag: p.Pipeline,

@@ -48,6 +48,7 @@ type Settings struct {
 	AgentModels  map[string]string // by the names of agents, in lower case
 	AgentEfforts map[string]string // words of model.Efforts, likewise
 	AgentKeys    AgentKeys
+	ReviewModel  string // judges the calls that rules ask about, before a person is asked; empty means nobody does
 	RouteModel   string // picks the models of subagents for which none is named; empty means nobody does
 	AgentsDirs   []string
 	AgentsFrom   []string // tools whose folders of agent files are read, or all
@@ -170,6 +171,7 @@ func (s *Settings) Register(command *pflag.FlagSet) {
 	flags.Var(pairs(s.ModelAliases, "NAME=MODEL", false, cutAlias), "model-alias", "a name for a model, as agent files may use it; can be given more than once")
 	flags.Var(agentValues(s.AgentModels, true), "agent-model", "the model of an agent whose file names none, or several with commas between, as AGENT=MODEL; can be given more than once")
 	flags.Var(agentValues(s.AgentEfforts, false), "agent-effort", "how hard the model of an agent is to think whose file does not say, as AGENT=EFFORT; can be given more than once")
+	flags.StringVar(&s.ReviewModel, "review", "", "a model that judges the calls that rules ask about, before a person is asked (default: none)")
 	flags.StringVar(&s.RouteModel, "route-model", "", "a cheap model that picks, of those of --model-alias, the one of each subagent for which none is named (default: the caller's model)")
 	flags.Var(s.AgentKeys.value(), "agent-key", "where the API key of an agent is, as AGENT/PROVIDER=env:VARIABLE, file:PATH or command:COMMAND; can be given more than once (default: that of all agents)")
 	s.times.add(flags, &s.ModelTimeout, "model-timeout", 2*time.Minute, span{time.Second, maxSilence, false}, "how long a model may be silent in one call, 1s to 30m")

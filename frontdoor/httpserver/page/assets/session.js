@@ -147,7 +147,7 @@ export function session(id) {
       fact('began', clock(row.startedAt || row.createdAt)),
       fact(row.endedAt ? 'took' : 'for', age((row.endedAt || Date.now()) - (row.startedAt || row.createdAt))),
       row.endedAt ? null : fact('last event', `${age(Date.now() - row.activeAt)} ago`), fact('now', row.tool), fact('list', row.todo),
-      fact('branch', row.worktree), fact('id', row.id),
+      fact('reviews', (row.reviews ?? []).join('\n')), fact('branch', row.worktree), fact('id', row.id),
     ].filter(Boolean));
   }
 

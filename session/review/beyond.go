@@ -1,0 +1,61 @@
+package review
+
+import (
+	"strings"
+	"sync"
+
+	"github.com/agentworker/worker/internal/toolcatalog"
+	"github.com/agentworker/worker/permission"
+)
+
+// commands are those that only a person allows: what they do can't be undone, reaches other machines or people, or
+// changes who may do what. A "*" stands for any arguments.
+const commands = `
+rm | rmdir * | unlink * | shred * | truncate * | dd * | mkfs* | wipefs * | fdisk * | parted * | find *-delete*
+chmod * | chown * | chgrp * | setfacl * | chattr * | sudo * | su | su * | doas * | pkexec * | passwd * | usermod * | useradd * | userdel *
+kill * | killall * | pkill * | shutdown* | reboot* | halt* | poweroff* | systemctl * | service * | launchctl * | crontab * | at * | mount * | umount *
+git push* | git reset*--hard* | git clean* | git branch *-D* | git branch *-d* | git branch *--delete* | git restore* | git checkout *-f* | git checkout * -- *
+git rebase* | git filter-* | git reflog * | git gc* | git stash drop* | git stash clear* | git tag *-d* | git update-ref* | git remote * | git config * | git worktree remove*
+npm publish* | npm unpublish* | npm login* | npm token* | yarn publish* | yarn npm publish* | pnpm publish* | cargo publish* | cargo yank* | twine * | gem push* | gem yank*
+docker push* | docker rm* | docker rmi* | docker *prune* | docker volume rm* | docker login* | docker run*--privileged* | podman push* | podman rm* | podman *prune*
+gh repo delete* | gh repo edit* | gh release * | gh secret * | gh pr merge* | gh api * | gh auth * | glab *
+terraform * | tofu * | pulumi * | kubectl * | helm * | aws * | gcloud * | az * | ansible* | fly * | flyctl * | heroku * | vercel * | netlify * | wrangler * | doctl *
+ssh * | scp * | sftp * | rsync * | ssh-copy-id* | ssh-keygen* | gpg * | nc * | ncat * | socat * | telnet *
+psql* | mysql* | mariadb* | mongo* | redis-cli* | sqlite3 * | dropdb * | dropuser * | createuser * | pg_restore* | sqlcmd*
+curl *-T* | curl *--upload-file* | curl *-d* | curl *--data* | curl *-F* | curl *--form* | curl *-X* | curl *--request* | wget *--post* | wget *--method*
+`
+
+// personal are the rules of commands, below those that allow everything else.
+var personal = sync.OnceValue(func() *permission.Layers {
+	rule := func(tool, pattern string, action permission.Action) permission.Rule {
+		return permission.Rule{Tool: tool, Pattern: pattern, Action: action, Source: permission.Source{File: "built in"}}
+	}
+	var denies []permission.Rule
+	for _, line := range strings.Split(strings.TrimSpace(commands), "\n") {
+		for _, pattern := range strings.Split(line, " | ") {
+			denies = append(denies, rule(toolcatalog.ShellExec, pattern, permission.Deny))
+			if pattern == "rm" {
+				denies = append(denies, rule(toolcatalog.ShellExec, "rm *", permission.Deny))
+			}
+		}
+	}
+	return &permission.Layers{
+		Policies: []*permission.Ruleset{permission.MustRuleset(denies...)},
+		Static:   permission.MustRuleset(rule("*", "*", permission.Allow), rule("*", "/**", permission.Allow)),
+	}
+})
+
+// beyond returns why a call is not for a reviewer; empty means that it is.
+func beyond(c *Call) string {
+	switch d := personal().Decide(c.Values); {
+	case len(c.Values) == 0:
+		return "it is not known what the call wants"
+	case d.Action == permission.Deny:
+		return "such a command is for a person to allow"
+	case d.Action != permission.Allow:
+		return "what the call does can't be known before"
+	case len(c.Arguments) > maxArguments:
+		return "the call is too long for a review"
+	}
+	return ""
+}
