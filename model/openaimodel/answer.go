@@ -22,6 +22,7 @@ type chunk struct {
 		Delta        delta
 		Message      delta           // of an answer that comes whole
 		FinishReason openaiwire.Text `json:"finish_reason"`
+		Finished     openaiwire.Text `json:"finishReason"`         // Gemini, once
 		Native       openaiwire.Text `json:"native_finish_reason"` // of the provider behind OpenRouter
 		Usage        *usage          // Moonshot has it here
 	}
@@ -91,8 +92,9 @@ func (d *delta) thoughts() string {
 
 // answer puts the chunks of a streamed answer together.
 type answer struct {
-	finish    string // the finish reason; empty until it has come
-	done      bool   // nothing more is to come that counts
+	choice    *openaiwire.Number // the index of the one that counts
+	finish    string             // the finish reason; empty until it has come
+	done      bool               // nothing more is to come that counts
 	refused   bool
 	said      bool   // it has text
 	gaveUp    string // the server, and why
@@ -125,7 +127,19 @@ func (a *answer) add(event string, data []byte) ([]model.Part, error) {
 	}
 	var c chunk
 	if err := json.Unmarshal(data, &c); err != nil {
-		return nil, fmt.Errorf("reading the answer: %w", err)
+		lines := endpoint.Lines(data)
+		if len(lines) == 0 {
+			return nil, fmt.Errorf("reading the answer: %w", err)
+		}
+		var parts []model.Part
+		for _, line := range lines {
+			more, err := a.add(event, line)
+			if err != nil {
+				return nil, err
+			}
+			parts = append(parts, more...)
+		}
+		return parts, nil
 	}
 	if openaiwire.Says(c.Error) {
 		return nil, openaiwire.SentError(c.Error)
@@ -137,14 +151,17 @@ func (a *answer) add(event string, data []byte) ([]model.Part, error) {
 	var parts []model.Part
 	counts := cmp.Or(c.Usage, c.Groq.Usage)
 	for _, choice := range c.Choices {
-		if choice.Index != 0 {
+		if a.choice == nil {
+			a.choice = &choice.Index
+		}
+		if choice.Index != *a.choice {
 			continue // only one was asked for
 		}
 		parts = append(parts, a.addDelta(&choice.Delta)...)
 		if len(parts) == 0 && !a.said && a.reasoning.Len() == 0 && len(a.calls.all) == 0 { // else it repeats the deltas
 			parts = a.addDelta(&choice.Message)
 		}
-		if reason := string(choice.FinishReason); reason != "" && reason != "null" {
+		if reason := string(cmp.Or(choice.FinishReason, choice.Finished)); reason != "" && reason != "null" {
 			a.finish = reason
 		}
 		if failures[string(choice.Native)] {
@@ -158,7 +175,7 @@ func (a *answer) add(event string, data []byte) ([]model.Part, error) {
 			InputTokens: int64(counts.PromptTokens), OutputTokens: int64(counts.CompletionTokens),
 			CacheReadTokens: int64(cached), CacheWriteTokens: int64(counts.Details.CacheWriteTokens),
 		}
-		a.done = a.finish != "" // earlier counts, which some servers send, are not the last
+		a.done = a.finish != "" && len(parts) == 0 // earlier counts, which some servers send, are not the last
 	}
 	return parts, nil
 }
@@ -188,7 +205,7 @@ func (c *chunk) only() (text string, thought bool) {
 // learn keeps a chunk that says a text, and nothing else.
 func (a *answer) learn(data []byte, c *chunk) {
 	text, thought := c.only()
-	if text != "" && a.repeated.Learn(data, text, func(data []byte) (string, bool) {
+	if text != "" && (a.choice == nil || *a.choice == 0) && a.repeated.Learn(data, text, func(data []byte) (string, bool) {
 		var like chunk
 		err := json.Unmarshal(data, &like)
 		text, is := like.only()

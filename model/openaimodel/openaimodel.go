@@ -122,9 +122,13 @@ func (m *Model) read(c *openaiwire.Call, res *http.Response, flow *endpoint.Flow
 		if !flow.Add(parts...) {
 			return
 		}
-		if got.finish != "" && late == nil {
+		switch {
+		case got.finish == "":
+		case late == nil:
 			late = time.AfterFunc(endpoint.AfterFinish, c.Cancel)
 			defer late.Stop()
+		case len(parts) > 0: // some servers say it in each chunk
+			late.Reset(endpoint.AfterFinish)
 		}
 	}
 	if !got.whole(events.Err()) {

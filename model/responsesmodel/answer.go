@@ -74,7 +74,19 @@ func (a *answer) add(name string, data []byte) ([]model.Part, error) {
 	}
 	var e event
 	if err := json.Unmarshal(data, &e); err != nil {
-		return nil, fmt.Errorf("reading the answer: %w", err)
+		lines := endpoint.Lines(data)
+		if len(lines) == 0 {
+			return nil, fmt.Errorf("reading the answer: %w", err)
+		}
+		var parts []model.Part
+		for _, line := range lines {
+			more, err := a.add(name, line)
+			if err != nil {
+				return nil, err
+			}
+			parts = append(parts, more...)
+		}
+		return parts, nil
 	}
 	kind := cmp.Or(e.Type, name)
 	if e.Object == "response" {

@@ -49,12 +49,18 @@ func Whole(res *http.Response, field string) bool {
 	if json.Unmarshal(body, &document) != nil {
 		return err == nil && bytes.Contains(body, []byte("data:"))
 	}
+	if inner := document["data"]; document[field] == nil && json.Unmarshal(inner, &document) == nil { // an envelope
+		res.Body = struct {
+			io.Reader
+			io.Closer
+		}{bytes.NewReader(inner), res.Body}
+	}
 	return len(document[field]) > len("[]")
 }
 
 // unmarked is a body without byte order marks, whose lines end in LF
-// (https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream). A JSON document has the field name of an event's
-// data before it, and no line ends. The field "error", which llama.cpp has sent, becomes an event.
+// (https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream). JSON documents
+// without that are events, each in one line. The field "error", which llama.cpp has sent, becomes an event.
 type unmarked struct {
 	io.ReadCloser
 	from   *bufio.Reader // nil until the first read
@@ -118,18 +124,43 @@ func (u *unmarked) open() error {
 	if err != nil {
 		return err
 	}
-	var document json.RawMessage
-	if json.NewDecoder(bytes.NewReader(data)).Decode(&document) == nil { // what is behind it says nothing more
-		data = document
+	var events []byte
+	documents := json.NewDecoder(bytes.NewReader(data))
+	for { // what is behind them says nothing more
+		var document json.RawMessage
+		if documents.Decode(&document) != nil {
+			break
+		}
+		events = append(append(append(events, "data: "...), inOneLine(document)...), "\n\n"...)
 	}
-	u.more = "data: "
-	u.from = bufio.NewReader(bytes.NewReader(bytes.Map(func(r rune) rune {
+	if events == nil {
+		events = append([]byte("data: "), inOneLine(data)...)
+	}
+	u.from = bufio.NewReader(bytes.NewReader(events))
+	return nil
+}
+
+func inOneLine(document []byte) []byte {
+	return bytes.Map(func(r rune) rune {
 		if r == '\n' || r == '\r' {
 			return ' '
 		}
 		return r
-	}, data)))
-	return nil
+	}, document)
+}
+
+// Lines returns the JSON documents in an event that has one in a line: its server has left out the blank
+// lines between events, or was cut off within one. What is none is left out.
+func Lines(event []byte) (documents [][]byte) {
+	if !bytes.Contains(event, []byte("\n")) {
+		return nil
+	}
+	for line := range bytes.Lines(event) {
+		if line = bytes.TrimSpace(line); json.Valid(line) || string(line) == "[DONE]" {
+			documents = append(documents, line)
+		}
+	}
+	return documents
 }
 
 // skipMark passes over a byte order mark that comes next.

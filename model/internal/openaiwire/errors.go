@@ -29,7 +29,7 @@ func ReadRefusal(body []byte) endpoint.Refusal {
 	if said.Code == "" {
 		said.Code = string(envelope.Code)
 	}
-	if said.Kind != model.ErrAuth { // waiting does not help a 429 whose cause is the account
+	if said.Kind != model.ErrAuth && said.Code != failedCall { // waiting does not help a 429 whose cause is the account
 		said.Kind = ""
 	}
 	return endpoint.Refusal(*said)
@@ -77,6 +77,10 @@ func SentError(data []byte) *Error {
 	return e
 }
 
+// failedCall is Groq's code for a tool call that the model has written wrongly. The status is 400, but the
+// next try may be right (https://console.groq.com/docs/tool-use).
+const failedCall = "tool_use_failed"
+
 // errorKinds are the types and codes of errors that are in use.
 var errorKinds = map[string]model.ErrorKind{
 	"invalid_request_error":   model.ErrInvalid,
@@ -86,6 +90,7 @@ var errorKinds = map[string]model.ErrorKind{
 	"invalid_api_key":         model.ErrAuth,
 	"insufficient_quota":      model.ErrAuth,
 	"rate_limit_exceeded":     model.ErrRateLimited,
+	failedCall:                model.ErrUnavailable,
 
 	"usage_not_included": model.ErrAuth, "usage_limit_reached": model.ErrAuth, "insufficient_permissions": model.ErrAuth, // Responses
 	"invalid_prompt": model.ErrInvalid, "bio_policy": model.ErrInvalid, "cyber_policy": model.ErrInvalid,

@@ -8,13 +8,18 @@ import (
 	"strconv"
 )
 
-// Text is a string. null is empty, and another JSON value is that value's text.
+// Text is a string. null is empty, an object is its field text if it has one, and another JSON value is
+// that value's text.
 type Text string
 
 // UnmarshalJSON implements [json.Unmarshaler].
 func (t *Text) UnmarshalJSON(data []byte) error {
-	if json.Unmarshal(data, (*string)(t)) != nil {
-		*t = Text(data)
+	if json.Unmarshal(data, (*string)(t)) == nil {
+		return nil
+	}
+	var object struct{ Text *string }
+	if *t = Text(data); json.Unmarshal(data, &object) == nil && object.Text != nil {
+		*t = Text(*object.Text)
 	}
 	return nil
 }
