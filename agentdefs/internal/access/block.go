@@ -24,13 +24,20 @@ func (p *Reader) permission(e agentfile.Entry) []Clause {
 		return nil
 	case n.Kind == yaml.ScalarNode: // opencode's short form
 		n = mapping(n, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: "*", Line: n.Line, Column: n.Column}, n)
+	case n.Kind == yaml.SequenceNode && p.Dialect.PlainPatterns:
+		return p.ruleList(e)
 	case n.Kind != yaml.MappingNode:
 		p.Refuse(diag.PermissionInvalid, n.Line, n.Column, fix, "%s is not a mapping of tools to actions", e.Key)
 		return nil
 	}
+	return p.permissionBlock(e, n, deniedWriters(n))
+}
+
+// permissionBlock reads the mapping n of a permission. denied are the names for writing that all of
+// the permission denies as a whole.
+func (p *Reader) permissionBlock(e agentfile.Entry, n *yaml.Node, denied map[string]bool) []Clause {
 	var clauses, outside []Clause
 	seen := map[string]bool{}
-	denied := deniedWriters(n)
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		if key.Kind != yaml.ScalarNode || seen[key.Value] || key.Value == "<<" {

@@ -2,6 +2,7 @@ package agentfile
 
 import (
 	"cmp"
+	"slices"
 
 	"gopkg.in/yaml.v3"
 
@@ -66,7 +67,7 @@ func (p *Reader) Unique(in []Entry) []Entry {
 	var out []Entry
 	for i, e := range in {
 		if final := last[name(e)]; final != i {
-			if e.Field.Restricts {
+			if e.Field.Restricts && !sameValue(e, in[final]) {
 				p.Refuse(diag.PermissionInvalid, e.Line, e.Column, "keep one of them", "%s: and %s: in line %d say the same thing, and which one counts is not clear", e.Key, in[final].Key, in[final].Line)
 			} else {
 				p.Report(diag.FieldDuplicate, e.Line, e.Column, "remove one of them", "%s is written again in line %d; the last one counts", e.Key, in[final].Line)
@@ -76,4 +77,15 @@ func (p *Reader) Unique(in []Entry) []Entry {
 		out = append(out, e)
 	}
 	return out
+}
+
+// sameValue reports whether two entries of a field are written with equal values.
+func sameValue(a, b Entry) bool {
+	return a.Key == b.Key && a.Node != nil && b.Node != nil && sameNode(a.Node, b.Node)
+}
+
+// sameNode reports whether two values are equal, in the order and style in which they are written.
+func sameNode(a, b *yaml.Node) bool {
+	return a.Kind == b.Kind && a.Kind != yaml.AliasNode && a.Tag == b.Tag && a.Value == b.Value && a.Style == b.Style &&
+		slices.EqualFunc(a.Content, b.Content, sameNode)
 }

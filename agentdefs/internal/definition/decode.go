@@ -48,7 +48,8 @@ func (p *parser) definition(h agentfile.Header, res *Parsed) {
 			p.Refuse(diag.PermissionInvalid, e.Line, e.Column, "save the file as UTF-8", "%q holds characters that could not be decoded", e.Key)
 			continue
 		}
-		if e.Misspelled && setters[e.Field.ID] != nil {
+		ruleList := p.Dialect.PlainPatterns && e.Node != nil && e.Node.Kind == yaml.SequenceNode // opencode 2's
+		if e.Misspelled && setters[e.Field.ID] != nil && !ruleList {
 			p.Report(diag.FieldMisspelled, e.Line, e.Column, "write "+e.Field.Spellings[0], "%s is taken as %s", spelling.Visible(e.Key), e.Field.Spellings[0])
 		}
 		if set := setters[e.Field.ID]; set != nil { // it has a meaning here

@@ -140,7 +140,7 @@ func lookUpMCP(name string) (Counterpart, ToolKind) {
 	switch {
 	case strings.HasPrefix(name, "mcp__"):
 		server, tool, _ = strings.Cut(name[len("mcp__"):], "__")
-	case strings.HasPrefix(name, "mcp_"):
+	case strings.HasPrefix(name, "mcp_") && !strings.Contains(name, "/"): // not MCP_DOCKER/tool
 		server, tool, _ = strings.Cut(name[len("mcp_"):], "_")
 		if tool == "" && server != "*" {
 			return none, UnknownTool

@@ -40,9 +40,19 @@ func lackingLanguageServers(place *lsp.Place, d *agentdefs.Definition) string {
 	if place.Useful() {
 		return ""
 	}
-	names := d.Missing(func(name string) bool {
+	others := func(name string) bool {
 		return !slices.ContainsFunc(place.Tools(), func(t tool.Tool) bool { return t.Spec().Name == name })
-	})
+	}
+	var names []string
+	for _, n := range d.Named {
+		means := n.Tools
+		if len(means) == 0 {
+			means = []string{strings.ToLower(n.Name)}
+		}
+		if !slices.ContainsFunc(means, others) && !slices.Contains(names, n.Name) {
+			names = append(names, n.Name)
+		}
+	}
 	if len(names) == 0 {
 		return ""
 	}
