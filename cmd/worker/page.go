@@ -108,7 +108,7 @@ func inForce(p *app.Program, a *app.Worker) *app.InForce {
 // webOptions is the HTTP server of a worker, with its page.
 func (p *program) webOptions(a *app.Worker, token string) httpserver.Options {
 	return httpserver.Options{
-		Tasks: a.Tasks, Sessions: a.Sessions.Store(), Bus: a.Bus, Token: token, Logger: p.Logger(), Page: p.pageOptions(a), Upkeep: a.Upkeep(), Audit: a.Audit, MaxStreams: p.Settings.MaxStreams,
+		Tasks: a.Tasks, Sessions: a.Sessions.Store(), Bus: a.Bus, Token: token, Logger: p.Logger(), Page: p.pageOptions(a), Upkeep: a.Upkeep(), Snapshots: app.Snapshots(a.Workspace), Audit: a.Audit, MaxStreams: p.Settings.MaxStreams,
 		Tokens: tokens.Open(filepath.Join(a.Workspace.StateDir, tokensFile), p.Logger()),
 		Agent: func(name string) (any, bool) {
 			def, ok := a.Agents.Snapshot().Agent(name)

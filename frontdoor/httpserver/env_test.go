@@ -17,6 +17,7 @@ import (
 	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/frontdoor/httpserver"
 	"github.com/agentworker/worker/frontdoor/internal/doortest"
+	"github.com/agentworker/worker/internal/snapshot"
 	"github.com/agentworker/worker/internal/worktree"
 	"github.com/agentworker/worker/model"
 	"github.com/agentworker/worker/model/modeltest"
@@ -88,6 +89,7 @@ func newEnvOf(t testing.TB, m modelFunc, limits taskt.Limits, opts httpserver.Op
 	w := doortest.Open(t, "ws", eventbus.Options{StoreDir: storeDir}, m, limits, append(changes, audits)...)
 	opts.Bus, opts.Tasks, opts.Sessions, opts.Token = w.Bus, w.Tasks, w.Sessions.Store(), token
 	opts.Upkeep = &upkeep.Upkeep{Sessions: opts.Sessions, Worktrees: worktree.Open(filepath.Join(storeDir, "worktrees")), Summarise: w.Tasks.Summarise}
+	opts.Snapshots = snapshot.New(filepath.Join(storeDir, "snapshots"))
 	if opts.Page != nil {
 		opts.Page.Talks = conversation.NewDesk(w.Tasks, w.Agents, opts.Sessions, slog.New(slog.DiscardHandler))
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/agentworker/worker/frontdoor/httpserver/page"
 	"github.com/agentworker/worker/frontdoor/httpserver/tokens"
 	"github.com/agentworker/worker/frontdoor/internal/caller"
+	"github.com/agentworker/worker/internal/snapshot"
 	"github.com/agentworker/worker/session/audit"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt"
@@ -42,6 +43,9 @@ type Options struct {
 	// Upkeep does what callers may do with ended sessions; nil means that it is not
 	// offered.
 	Upkeep *upkeep.Upkeep
+
+	// Snapshots has what sessions have changed in files; nil means that this is not offered.
+	Snapshots *snapshot.Store
 
 	// Audit is the audit log; nil means that the worker keeps none.
 	Audit *audit.Log

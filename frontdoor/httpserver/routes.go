@@ -61,6 +61,10 @@ func (s *Server) table() []route {
 			table = append(table, route{post, "/v1/sessions/{id}/" + op.Name, scope, s.sessions.upkeep(op), false})
 		}
 	}
+	if s.opts.Snapshots != nil {
+		table = append(table, route{get, "/v1/sessions/{id}/changes", caller.Owner, s.sessions.changes, false},
+			route{post, "/v1/sessions/{id}/revert", caller.Owner, s.sessions.revert, false})
+	}
 	if s.opts.MCP != nil {
 		table = append(table, route{"", mcpPath, caller.Read, s.opts.serveMCP, true}) // it looks at the scopes of each call
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/agentworker/worker/frontdoor/httpserver/page"
 	"github.com/agentworker/worker/frontdoor/httpserver/problem"
 	"github.com/agentworker/worker/frontdoor/internal/caller"
+	"github.com/agentworker/worker/internal/snapshot"
 	"github.com/agentworker/worker/taskt/upkeep"
 )
 
@@ -54,7 +55,7 @@ func TestDescribedRoutes(t *testing.T) {
 			}
 		}
 	}
-	opts := &Options{MCP: noMCP{}, Profiles: true, Upkeep: new(upkeep.Upkeep)}
+	opts := &Options{MCP: noMCP{}, Profiles: true, Upkeep: new(upkeep.Upkeep), Snapshots: new(snapshot.Store)}
 	s := &Server{opts: opts, page: page.New(page.Options{Logger: slog.New(slog.DiscardHandler)})}
 	for _, r := range s.table() {
 		methods := []string{r.method}

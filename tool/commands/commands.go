@@ -22,6 +22,7 @@ const (
 	maxAll     = 64 // commands of all sessions of a process that run at once
 	maxEnded   = 8  // commands of one session that have ended and can be read
 	killGrace  = 2 * time.Second
+	startWait  = 2 * time.Second // for a command that a call is about to start
 )
 
 // Info describes a command to its session.
@@ -139,6 +140,7 @@ type Commands struct {
 	mu     sync.Mutex
 	number int                              // of the last one
 	waited map[string]func(by string) error // move the commands for which calls wait, by these
+	came   chan struct{}                    // closed once a call waits for a command; nil means nobody wants to know
 	list   []*command                       // in the order of their starts
 	ended  bool
 	ends   sync.WaitGroup // of those that run
@@ -159,6 +161,10 @@ func (s *Commands) Foreground(callID string, move func(by string) error) (leave 
 		s.waited = make(map[string]func(string) error)
 	}
 	s.waited[callID] = move
+	if s.came != nil {
+		close(s.came)
+		s.came = nil
+	}
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -167,13 +173,26 @@ func (s *Commands) Foreground(callID string, move func(by string) error) (leave 
 }
 
 // Move has the commands for which calls of the session wait go on in the background, and these calls
-// return. by names the person who wants that.
+// return. A command that is about to start is waited for. by names the person who wants that.
 func (s *Commands) Move(by string) error {
-	s.mu.Lock()
-	waited := slices.Collect(maps.Values(s.waited))
-	s.mu.Unlock()
-	if len(waited) == 0 {
-		return errors.New("no call of the session waits for a command")
+	timer := time.NewTimer(startWait)
+	defer timer.Stop()
+	var waited []func(string) error
+	for {
+		s.mu.Lock()
+		if waited = slices.Collect(maps.Values(s.waited)); len(waited) == 0 && s.came == nil {
+			s.came = make(chan struct{})
+		}
+		came := s.came
+		s.mu.Unlock()
+		if len(waited) > 0 {
+			break
+		}
+		select {
+		case <-came:
+		case <-timer.C:
+			return errors.New("no call of the session waits for a command")
+		}
 	}
 	var errs []error
 	for _, move := range waited {

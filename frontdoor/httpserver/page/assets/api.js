@@ -34,6 +34,8 @@ export const background = (sessionId, command = false) => post('/v1/tasks/backgr
 export const start = (agentType, prompt) => post('/v1/tasks', { description: prompt.slice(0, 60), prompt, agentType, background: true });
 export const apply = (id) => post(`/v1/sessions/${encodeURIComponent(id)}/apply`);
 export const discard = (id) => post(`/v1/sessions/${encodeURIComponent(id)}/discard`);
+export const changes = (id) => get(`/v1/sessions/${encodeURIComponent(id)}/changes`);
+export const revert = (id, files, force) => post(`/v1/sessions/${encodeURIComponent(id)}/revert`, { files, force });
 export const erase = (id) => post(`/v1/sessions/${encodeURIComponent(id)}/delete`);
 export const summarise = (id) => post(`/v1/sessions/${encodeURIComponent(id)}/summary`);
 export const startTalk = (agent, prompt) => post('/page/conversations', { agent, prompt });

@@ -4,11 +4,12 @@ import { h, keyed, setText, setClass } from './dom.js';
 import { go } from './router.js';
 import { live, onChange, path, used } from './live.js';
 import { age, cost, tokens, state, title, clock } from './format.js';
-import { apply, background, discard, erase, may, say, send, stop, stopCommand, summarise } from './api.js';
+import { apply, background, changes, discard, erase, may, revert, say, send, stop, stopCommand, summarise } from './api.js';
 import { Tree } from './tree.js';
 import { transcript } from './transcript.js';
 import { timeline } from './timeline.js';
 
+const kinds = { '+': 'add', '-': 'del', '@': 'at' };
 const link = (id) => `/sessions/${encodeURIComponent(id)}`;
 
 export function session(id) {
@@ -24,6 +25,8 @@ export function session(id) {
   const commandButton = h('button', { type: 'button', title: 'The command goes on in the background of the session, whose model does other work meanwhile', onclick: () => attempt(commandButton, () => background(id, true)) }, 'Command to the background');
   const applyButton = h('button', { type: 'button', title: 'Its changes are brought to the files of the workspace', onclick: () => attempt(applyButton, async () => report(await apply(id))) }, 'Apply its changes');
   const discardButton = h('button', { type: 'button', class: 'danger', onclick: () => confirm('Throw away all that it has changed in its worktree?') && attempt(discardButton, async () => report(await discard(id))) }, 'Discard them');
+  const revertButton = h('button', { type: 'button', title: 'Shows what its file tools have changed, and asks', onclick: () => attempt(revertButton, showChanges) }, 'Undo its changes');
+  const undo = h('section', { class: 'undo', 'aria-label': 'What it has changed', hidden: true });
   const deleteButton = h('button', { type: 'button', class: 'danger', title: 'With its subagents, and all that is stored of them', onclick: () => confirm('Delete this session for good, with its subagents and all that is stored of them?') && attempt(deleteButton, remove) }, 'Delete');
   const summaryButton = h('button', { type: 'button', title: 'In a few sentences, by one call of a model', onclick: () => attempt(summaryButton, async () => setText(note, (await summarise(id)).text)) }, 'Summary');
   const commands = h('ul', { class: 'commands', 'aria-label': 'Commands in the background', hidden: true });
@@ -73,6 +76,36 @@ export function session(id) {
     setText(note, conflicts ? `Nothing was changed, there are conflicts: ${conflicts}` : [done.status, done.diffstat, done.kept].filter(Boolean).join(': '));
   }
 
+  // showChanges shows what the session has changed in files, and offers to undo it.
+  async function showChanges() {
+    const { files, untold } = await changes(id);
+    const open = files.filter((f) => !f.undone);
+    if (!open.length) {
+      undo.hidden = true;
+      setText(note, files.length ? 'All its changes of files are undone.' : 'Its file tools have changed no file.');
+      return;
+    }
+    const others = open.filter((f) => f.conflict);
+    const force = h('input', { type: 'checkbox', onchange: () => { sure.disabled = !force.checked; } });
+    const sure = h('button', { type: 'button', class: 'danger', disabled: others.length > 0, onclick: () => attempt(sure, async () => {
+      const done = await revert(id, open.map((f) => ({ path: f.path, now: f.now })), others.length > 0 && force.checked);
+      if (done.status === 'conflicts') return report(done);
+      undo.hidden = true;
+      setText(note, `Undone: ${done.files.join(', ')}`);
+    }) }, `Undo ${open.length === 1 ? 'this file' : `these ${open.length} files`}`);
+    undo.replaceChildren(...[
+      ...open.flatMap((f) => [
+        h('h3', {}, f.path),
+        f.conflict && h('p', { class: 'warned' }, f.conflict),
+        f.diff ? h('div', { class: 'diff' }, f.diff.trimEnd().split('\n').slice(2).map((line) => h('div', { class: kinds[line[0]] ?? '' }, line))) : h('p', { class: 'label' }, 'The difference is no text, or long.'),
+      ]),
+      untold && h('p', { class: 'label' }, `Nothing is kept of what ${untold === 1 ? 'a call' : `${untold} calls`} of commands may have changed: that is not undone.`),
+      others.length && h('label', {}, force, ' Undo the later changes of others in these files, too'),
+      sure, h('button', { type: 'button', onclick: () => { undo.hidden = true; } }, 'Keep them'),
+    ].filter(Boolean));
+    undo.hidden = false;
+  }
+
   async function attempt(button, action) {
     button.disabled = true;
     setText(note, '');
@@ -104,7 +137,7 @@ export function session(id) {
   // talks says that the session is a conversation with a person.
   const talks = () => Boolean(row?.agent && !row.parentId);
 
-  const actions = [summaryButton, applyButton, discardButton, deleteButton, commandButton, backgroundButton, stopButton];
+  const actions = [summaryButton, applyButton, discardButton, revertButton, deleteButton, commandButton, backgroundButton, stopButton];
   const fact = (label, value) => (value ? h('span', {}, `${label} `, h('b', {}, value)) : null);
   let row = null;
 
@@ -131,6 +164,7 @@ export function session(id) {
     commandButton.hidden = !row.waitsFor || !may('run');
     applyButton.hidden = discardButton.hidden = !row.endedAt || !row.worktree || !may('run');
     summaryButton.hidden = !row.endedAt || !row.agent || !may('run');
+    revertButton.hidden = !row.endedAt || !row.agent || !may('owner');
     deleteButton.hidden = !row.endedAt || !may('owner');
     sendForm.hidden = !row.agent || !may('run');
     message.placeholder = !talks() ? (row.endedAt ? 'A message, and it goes on' : 'A message that it reads before its next step') : row.endedAt ? 'Say something, and the conversation goes on' : row.doing === 'idle' ? 'Say something' : 'A message that it reads before its next step';
@@ -200,7 +234,7 @@ export function session(id) {
 
   return {
     element: h('article', { class: 'session' }, crumbs, h('div', { class: 'session-head' }, name, pill, task, h('span', { class: 'grow' }), actions),
-      facts, commands, problem, warned, subagents, tabs, panel, sendForm, note),
+      facts, commands, problem, warned, undo, subagents, tabs, panel, sendForm, note),
     title: 'Session',
     up: () => (row?.parentId ? link(row.parentId) : '/'),
     close() {
