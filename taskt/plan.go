@@ -291,8 +291,8 @@ func (p *planner) about(spec *session.Spec, paths permission.Workspace, said *in
 	}
 }
 
-// skillTool returns the tool by which sessions load skills. by is who calls the subagents of
-// skills; nil means that the session can't.
+// skillTool returns the tool by which sessions load skills. by calls the subagents of skills; nil
+// means that the session has none.
 func (p *planner) skillTool(usable, loaded []*skills.Skill, paths permission.Workspace, by *offer.Caller) tool.Tool {
 	hooks := skilltool.Hooks{Given: func(call *tool.Call, opening string) bool {
 		return p.sessions.Given(call.SessionID, call.ID, opening)

@@ -58,7 +58,7 @@ func agentsOf(s *skills.Skill) []string {
 	return []string{cmp.Or(s.Agent, forkAgent)}
 }
 
-// alone is what a model reads that follows a skill itself which is meant for a subagent.
+// alone tells a model to follow a skill itself, although a subagent is meant to.
 func alone(s *skills.Skill) string {
 	if !s.Fork {
 		return ""

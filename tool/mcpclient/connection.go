@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/agentworker/worker/internal/errtext"
@@ -38,6 +39,8 @@ type connection struct {
 	server  *mcpconfig.Server
 	said    Trusted
 	ws      *tool.Workspace
+
+	authorize auth.OAuthHandler // of a login that runs; nil means none does
 
 	rules atomic.Pointer[permission.Layers] // of the last call
 
@@ -181,7 +184,11 @@ func (c *connection) start(ctx context.Context) error {
 		}
 	}
 	lasting, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	timer := time.AfterFunc(startTime, func() { cancel(fmt.Errorf("it has not answered within %s", errtext.Duration(startTime))) })
+	limit := startTime
+	if c.authorize != nil {
+		limit = loginTime // a person reads a page meanwhile
+	}
+	timer := time.AfterFunc(limit, func() { cancel(fmt.Errorf("it has not answered within %s", errtext.Duration(limit))) })
 	undo := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
 	client, running, err := c.connect(lasting, expanded)
 	if !timer.Stop() || !undo() {

@@ -36,7 +36,11 @@ func (c *connection) remote(ctx context.Context, client *mcp.Client, server *mcp
 		session, err := connect(&mcp.SSEClientTransport{Endpoint: server.URL, HTTPClient: caller})
 		return session, watch(run, session), err
 	}
-	session, err := connect(&mcp.StreamableClientTransport{Endpoint: server.URL, HTTPClient: caller, MaxRetries: 3})
+	authorize, err := c.handler(ctx, caller, server)
+	if err != nil {
+		return nil, run, err
+	}
+	session, err := connect(&mcp.StreamableClientTransport{Endpoint: server.URL, HTTPClient: caller, MaxRetries: 3, OAuthHandler: authorize})
 	if err == nil {
 		return session, watch(run, session), nil
 	}

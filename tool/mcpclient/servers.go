@@ -44,6 +44,8 @@ type Servers struct {
 	lists lists
 	pages pages
 
+	logins logins
+
 	mu      sync.Mutex
 	files   map[string]readFile            // by path
 	known   map[string]kept                // by the hashes of servers
@@ -85,7 +87,7 @@ type Status struct {
 
 // New returns the servers of a workspace. It starts nothing.
 func New(opts Options) *Servers {
-	return &Servers{opts: opts, lists: lists{filepath.Join(opts.StateDir, "mcp")}, files: map[string]readFile{}, known: map[string]kept{}, failed: map[string]failure{}}
+	return &Servers{opts: opts, lists: lists{filepath.Join(opts.StateDir, "mcp")}, logins: logins{filepath.Join(opts.StateDir, "mcp-logins"), new(sync.Mutex)}, files: map[string]readFile{}, known: map[string]kept{}, failed: map[string]failure{}}
 }
 
 // Configured returns the servers that there are now: the user's own, then those of files.
@@ -188,13 +190,13 @@ func (s *Servers) keep(server *mcpconfig.Server, tools []listed) {
 	}
 }
 
-// Forget removes the kept list of a server.
+// Forget removes the kept list of a server, and the login with it.
 func (s *Servers) Forget(server *mcpconfig.Server) error {
 	s.mu.Lock()
 	delete(s.known, server.Hash())
 	s.version++
 	s.mu.Unlock()
-	return s.lists.forget(server)
+	return errors.Join(s.lists.forget(server), s.logins.forget(server))
 }
 
 func (s *Servers) debug(server *mcpconfig.Server, said string) {

@@ -20,7 +20,6 @@ import (
 	"github.com/agentworker/worker/internal/suggest"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/internal/workspace"
-	"github.com/agentworker/worker/tool"
 	"github.com/agentworker/worker/tool/mcpclient"
 )
 
@@ -31,13 +30,13 @@ func Commands(program *app.Program) *cobra.Command {
 	p := commands{program}
 	cmd := &cobra.Command{
 		Use:   "servers",
-		Short: "The MCP servers whose tools agents have: list, test, trust, forget",
+		Short: "The MCP servers whose tools agents have: list, test, trust, log in, forget",
 		Long: `Agents have the tools of MCP servers: those of the setting mcpServers, of .mcp.json, of
 their own files, and with --mcp-from those of other programs. A server that the repository
 names runs once you trust it as it is, and in a sandbox. docs/guide/servers.md has the rest.`,
 		Args: cobra.NoArgs,
 	}
-	cmd.AddCommand(p.listCommand(), p.testCommand(), p.trustCommand(), p.forgetCommand())
+	cmd.AddCommand(p.listCommand(), p.testCommand(), p.trustCommand(), p.loginCommand(), p.forgetCommand())
 	return cmd
 }
 
@@ -224,9 +223,7 @@ names and what it says of them, and ends it. The exit status is 1 if it does not
 
 // test starts a server and prints its tools.
 func (p commands) test(ctx context.Context, k *known, server *mcpconfig.Server) (err error) {
-	options := p.ToolOptions(k.ws)
-	options.Sandbox.Dir = filepath.Join(k.ws.StateDir, "sandbox")
-	files, err := tool.OpenWorkspace(k.ws.Root, options)
+	files, err := p.files(k)
 	if err != nil {
 		return err
 	}
@@ -322,7 +319,7 @@ func (p commands) printServer(k *known, st *mcpclient.Status) {
 func (p commands) forgetCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:               "forget NAME",
-		Short:             "Trust an MCP server no longer, and forget its list of tools",
+		Short:             "Trust an MCP server no longer, and forget its list of tools and its login",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: p.names,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -330,8 +327,9 @@ func (p commands) forgetCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			name := args[0]
+			name, login := args[0], false
 			if st, err := k.find(name); err == nil {
+				login = k.LoggedIn(st.Server)
 				if err := k.Forget(st.Server); err != nil {
 					return err
 				}
@@ -341,8 +339,14 @@ func (p commands) forgetCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			switch {
+			case !known && !login:
+				return cli.Usage(fmt.Errorf("no MCP server %q was trusted, or has a login", name))
+			case login:
+				fmt.Fprintf(p.Stderr, "the login is removed: %s\n", termtext.OneLine(name, termtext.MaxServer))
+			}
 			if !known {
-				return cli.Usage(fmt.Errorf("no MCP server %q was trusted", name))
+				return nil
 			}
 			fmt.Fprintf(p.Stderr, "no longer trusted: %s\n", termtext.OneLine(name, termtext.MaxServer))
 			return nil
