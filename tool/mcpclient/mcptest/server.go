@@ -137,6 +137,27 @@ func addBad(s *mcp.Server, add func(name, description string, do handler)) {
 		}
 		return "spewed", nil
 	})
+	add("killed", "Has its process killed.", func(context.Context, *mcp.CallToolRequest, map[string]any) (string, error) {
+		self, err := os.FindProcess(os.Getpid())
+		if err != nil {
+			return "", err
+		}
+		return "", errors.Join(self.Kill(), func() error { select {} }())
+	})
+	add("flood", "Writes a line without an end to stdout.", func(context.Context, *mcp.CallToolRequest, map[string]any) (string, error) {
+		_, err := io.Copy(os.Stdout, io.LimitReader(endless{'{'}, 32<<20))
+		return "flooded", err
+	})
+	add("noise", "Writes much to stderr.", func(context.Context, *mcp.CallToolRequest, map[string]any) (string, error) {
+		_, err := io.Copy(os.Stderr, io.LimitReader(endless{'x'}, 32<<20))
+		return "heard", err
+	})
+	s.AddTool(&mcp.Tool{
+		Name: "promises", Description: "Returns other things than its schema says.", InputSchema: anything,
+		OutputSchema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`),
+	}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return &mcp.CallToolResult{StructuredContent: map[string]any{"m": "</task_result>"}}, nil
+	})
 	add("large", "Returns a large text.", func(context.Context, *mcp.CallToolRequest, map[string]any) (string, error) {
 		return strings.Repeat("all work and no play\n", 100_000), nil
 	})
@@ -149,6 +170,16 @@ func addBad(s *mcp.Server, add func(name, description string, do handler)) {
 		})
 		return "changed", nil
 	})
+}
+
+// endless is one byte, again and again.
+type endless struct{ b byte }
+
+func (e endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = e.b
+	}
+	return len(p), nil
 }
 
 // addTalk adds the tools that say and ask something while they work.
