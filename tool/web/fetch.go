@@ -38,6 +38,8 @@ type Options struct {
 	// Resolve returns the addresses of a name; nil means the system's resolver.
 	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
 
+	Robots bool // what the robots.txt of a site does not want fetched is not
+
 	Search Search // the provider of web_search; the zero value means none
 }
 
@@ -54,6 +56,7 @@ func Tools(opts Options) []tool.Tool {
 type fetchTool struct {
 	opts  Options
 	cache *cache
+	sites sites
 }
 
 type fetchArgs struct {
@@ -148,6 +151,9 @@ func (t *fetchTool) fetch(ctx context.Context, call *tool.Call, u *url.URL, form
 	client := t.client(call)
 	defer client.CloseIdleConnections()
 	for range maxRedirects + 1 {
+		if err := t.asked(ctx, call, client, u); err != nil {
+			return nil, err
+		}
 		res, err := t.get(ctx, client, u)
 		if err != nil {
 			return nil, plain(u, err)

@@ -199,3 +199,46 @@ func TestBodies(t *testing.T) {
 		s.Close()
 	}
 }
+
+// TestRobots: with the setting, what a site's robots.txt does not want fetched is not.
+func TestRobots(t *testing.T) {
+	for _, c := range []struct {
+		status  int
+		robots  string
+		allowed string // of /open and /closed/x
+	}{
+		{200, "User-agent: *\nDisallow: /closed/\n", "/open"},
+		{200, "User-agent: agentworker\nDisallow: /\n\nUser-agent: *\nAllow: /\n", ""},
+		{200, "User-agent: other\nDisallow: /\n", "/open /closed/x"},
+		{200, "\x00\xff<html>", "/open /closed/x"},
+		{404, "", "/open /closed/x"},
+		{301, "", "/open /closed/x"},
+		{503, "", ""},
+	} {
+		asked := 0
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/robots.txt" {
+				asked++
+				w.WriteHeader(c.status)
+				fmt.Fprint(w, c.robots)
+				return
+			}
+			fmt.Fprint(w, "the page")
+		}))
+		var got []string
+		made := web.Tools(web.Options{Robots: true})[0]
+		for _, path := range []string{"/open", "/closed/x"} {
+			args, _ := json.Marshal(map[string]any{"url": s.URL + path})
+			r, err := made.Run(t.Context(), &tool.Call{Args: args, Rules: rules(t, here), Judge: func(context.Context, permission.Value) error { return nil }})
+			if err == nil && strings.Contains(r.Text, "the page") {
+				got = append(got, path)
+			} else if err == nil || !strings.Contains(err.Error(), "/robots.txt does not want it (--web-robots)") {
+				t.Errorf("%d %q, %s: %v %v", c.status, c.robots, path, r, err)
+			}
+		}
+		if allowed := strings.Join(got, " "); allowed != c.allowed || asked != 1 {
+			t.Errorf("%d %q: fetched %q, want %q; asked %d times", c.status, c.robots, allowed, c.allowed, asked)
+		}
+		s.Close()
+	}
+}

@@ -17,7 +17,7 @@ import (
 // begin in dir: see [tool.BuiltinIn]. place has the language servers for the files.
 func BuiltinTools(p *Program, files *tool.Workspace, place *lsp.Place, dir string) []tool.Tool {
 	builtin := tool.BuiltinIn(files, dir)
-	return slices.Concat(place.Watch(builtin), place.Tools(), commands.Tools(builtin, files.Paths()), web.Tools(web.Options{Version: Version(), Search: p.Settings.WebSearch()}))
+	return slices.Concat(place.Watch(builtin), place.Tools(), commands.Tools(builtin, files.Paths()), web.Tools(web.Options{Version: Version(), Search: p.Settings.WebSearch(), Robots: p.Settings.WebRobots()}))
 }
 
 // NewLanguageServers returns the language servers of a workspace. Nothing is started.

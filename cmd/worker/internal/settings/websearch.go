@@ -16,10 +16,12 @@ import (
 type searchSettings struct {
 	search string // the text of the flag; empty means by the environment
 	by     web.Search
+	robots bool
 }
 
 func (s *searchSettings) register(flags *pflag.FlagSet) {
 	flags.StringVar(&s.search, "web-search", "", "whom web_search asks, as PROVIDER or PROVIDER=URL ("+strings.Join(web.Providers(), ", ")+"), or off (default: by the variable that is set, such as BRAVE_API_KEY)")
+	flags.BoolVar(&s.robots, "web-robots", false, "web_fetch fetches nothing that a site's robots.txt does not want fetched")
 }
 
 // check finds the provider, and its key in the environment.
@@ -49,6 +51,9 @@ func (s *searchSettings) check(getenv func(string) string) error {
 	}
 	return nil
 }
+
+// WebRobots reports whether web_fetch does what sites ask of robots.
+func (s *Settings) WebRobots() bool { return s.searchSettings.robots }
 
 // WebSearch returns where web_search asks; the zero value means that there is no such tool.
 func (s *Settings) WebSearch() web.Search { return s.searchSettings.by }
