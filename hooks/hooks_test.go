@@ -155,6 +155,12 @@ func TestTrust(t *testing.T) {
 	if out := r.Run(t.Context(), bash("ls")); out.Deny == nil || !strings.Contains(out.Deny.Text, "changed") {
 		t.Errorf("a changed script: %+v", out.Deny)
 	}
+	if err := os.Remove(script); err != nil {
+		t.Fatal(err)
+	}
+	if out := r.Run(t.Context(), bash("ls")); out.Deny == nil {
+		t.Error("a script that has removed itself guards nothing any more")
+	}
 	broken := filepath.Join(root, ".claude", "settings.json")
 	if err := os.WriteFile(broken, []byte(`{"hooks": 3}`), 0o644); err != nil {
 		t.Fatal(err)

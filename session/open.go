@@ -262,6 +262,9 @@ func (m *Manager) pick(spec *Spec) (p picked, err error) {
 		p.router = spec.Router
 	}
 	spec.Warnings = append(warnings, spec.Warnings...)
+	if untrusted := m.p.calls.Hooks.Untrusted(); untrusted != "" && spec.Claimed == nil && (spec.Parent == nil || spec.Parent.caller) {
+		spec.Warnings = append(spec.Warnings, untrusted)
+	}
 	return p, nil
 }
 

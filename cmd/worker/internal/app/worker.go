@@ -156,9 +156,6 @@ func (a *Worker) openFiles(ctx context.Context) error {
 	if a.hooks, err = NewHooks(p, ws, a.Agents.Snapshot); err != nil {
 		return err
 	}
-	if untrusted := a.hooks.Untrusted(); untrusted != "" {
-		fmt.Fprintln(p.Stderr, "worker: "+termtext.Printable(untrusted))
-	}
 	if options.Sandbox.Mode == sandbox.Off {
 		fmt.Fprintln(p.Stderr, "The sandbox is off (--sandbox=off): commands reach whatever you do. Those that rules restrict are asked about.")
 	}
