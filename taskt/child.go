@@ -140,7 +140,7 @@ func (c *child) apply(spec *session.Spec) (err error) {
 		return err
 	}
 	if !in.Plain() {
-		spec.Terms = newTerms(spec.Rules, in)
+		spec.Terms = newTerms(spec.Rules, in, c.service.plans.files)
 	}
 	spec.ResidentFile, err = workdir.ResidentFile(at.Root, cmp.Or(in.ResidentFile, def.ResidentFile))
 	if err != nil && c.from != nil { // the conversation has what was in it

@@ -46,6 +46,13 @@ func (c *claimer) May(_ context.Context, st *log.State) error {
 	case r.Depth > s.limits.Depth:
 		return fmt.Errorf("agents may nest %d deep here", s.limits.Depth)
 	}
+	t, err := parseTerms(r.ID, st.Terms)
+	if err == nil {
+		err = t.Files.Same(s.plans.files)
+	}
+	if err != nil {
+		return err
+	}
 	for _, call := range st.Open {
 		if !startsSubagents(call.Name) && !s.changesNothing(call.Name) {
 			return fmt.Errorf("it is not known whether its call of %s was made", call.Name)

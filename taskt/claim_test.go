@@ -203,7 +203,8 @@ func TestTakeoverAllowed(t *testing.T) {
 		"a call that may change something": {
 			model: asks("change", "x"), next: setup{model: tells, files: file("")}, fails: "it is not known whether its call of change was made",
 		},
-		"the agent is gone": {next: setup{model: tells}, fails: `unknown agentType "worker"`},
+		"the files of another machine": {next: setup{model: tells, files: file(""), ownFiles: true}, fails: "its files are those of "},
+		"the agent is gone":            {next: setup{model: tells}, fails: `unknown agentType "worker"`},
 		"the model can't be had": {
 			next: setup{files: file(""), models: func(name string) (model.Model, error) {
 				if name == tells.Name() {

@@ -107,6 +107,8 @@ type setup struct {
 	tools   []tool.Tool
 	isolate func(ctx context.Context, from, id string) (*workdir.Dir, error)
 
+	ownFiles bool // not those of the other services of the workspace
+
 	bus    *eventbus.Bus // of a store that is there; nil means a new one
 	rivals int           // how many more services take over at the same time
 }
@@ -152,7 +154,7 @@ func (s setup) open(t testing.TB) *env {
 		t.Fatal(err)
 	}
 	e.sessions.Store().Recovery.StopGrace = time.Minute
-	if e.Service, err = taskt.New(taskt.Options{Sessions: e.sessions, Agents: s.agents, Root: root, Limits: s.limits, Budget: s.budget, Above: s.above, AgentModels: s.agentModels, AgentEfforts: s.efforts, Isolate: s.isolate, Tools: s.tools}); err != nil {
+	if e.Service, err = taskt.New(taskt.Options{Sessions: e.sessions, Agents: s.agents, Root: root, SharedFiles: !s.ownFiles, Limits: s.limits, Budget: s.budget, Above: s.above, AgentModels: s.agentModels, AgentEfforts: s.efforts, Isolate: s.isolate, Tools: s.tools}); err != nil {
 		t.Fatal(err)
 	}
 	if e.root, err = e.OpenCaller(t.Context(), "test", record.Owner); err != nil {

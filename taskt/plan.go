@@ -30,6 +30,7 @@ import (
 type planner struct {
 	agents Agents
 	root   string               // the workspace's folder
+	files  workdir.Files        // that are there
 	shell  string               // the path of the shell that runs commands
 	text   *instructions.Reader // of the workspace
 	memory *memory.Memory       // nil means there is none
@@ -123,7 +124,7 @@ func (p *planner) newSpec(def *agentdefs.Definition, at Setting, depth int) (ses
 		MaxSteps:   def.MaxSteps,
 		TimeLimit:  def.Timeout,
 		Stall:      cmp.Or(def.Stall, p.limits.Stall),
-		Terms:      newTerms(rules, nil),
+		Terms:      newTerms(rules, nil, p.files),
 
 		StallNotice: p.limits.StallNotice,
 	}

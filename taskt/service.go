@@ -38,9 +38,13 @@ type Document = control.Document
 type Options struct {
 	Sessions *session.Manager
 	Agents   Agents
-	Root     string      // the workspace's folder, for system prompts
+	Root     string      // the workspace's folder
 	Shell    string      // the path of the shell that runs commands, for system prompts; empty means not known
 	Tools    []tool.Tool // the tools that children may be offered, besides task
+
+	// SharedFiles says that all workers of the workspace have the same files, on whatever
+	// machine. Otherwise a worker takes over only sessions that worked in its own Root.
+	SharedFiles bool
 
 	// Servers are the MCP servers whose tools children may be offered; nil means none.
 	Servers workdir.Servers

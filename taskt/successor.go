@@ -68,7 +68,7 @@ func asCalled(s *Service, of *session.Session, to *agentdefs.Definition, spec *s
 		c.req.apply(to, of.Record().Background, s.limits, spec)
 		in = &c.req.in
 	}
-	spec.Terms = newTerms(spec.Rules, in)
+	spec.Terms = newTerms(spec.Rules, in, s.plans.files)
 	return nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/agentworker/worker/session/requests"
 	"github.com/agentworker/worker/session/store"
 	"github.com/agentworker/worker/taskt/input"
+	"github.com/agentworker/worker/taskt/workdir"
 )
 
 // terms are how a session was called, as its log has them. A session that resumes it is called
@@ -22,14 +23,16 @@ import (
 type terms struct {
 	Rules [][]string   `json:"rules"`          // the agent's, in their order: tool, pattern, action, "own" for the worker's
 	Call  *input.Input `json:"call,omitempty"` // nil means it is plain
+
+	Files workdir.Files `json:"files"` // where it works
 }
 
 // ownRule marks one of [permission.Rule.Own].
 const ownRule = "own"
 
 // newTerms returns the JSON of the terms of a session. in nil means a plain call.
-func newTerms(rules *permission.Ruleset, in *input.Input) json.RawMessage {
-	t := terms{Rules: [][]string{}}
+func newTerms(rules *permission.Ruleset, in *input.Input, files workdir.Files) json.RawMessage {
+	t := terms{Rules: [][]string{}, Files: files}
 	for r := range rules.Rules() {
 		rule := []string{r.Tool, r.Pattern, r.Action.String()}
 		if r.Own {
@@ -59,8 +62,13 @@ func readTerms(ctx context.Context, sessions *store.Store, path event.Path) (*te
 	if state.Terms == nil {
 		return nil, fmt.Errorf("session %s can't be resumed: its log does not say what it was allowed, because the log is missing or incomplete", id)
 	}
+	return parseTerms(id, state.Terms)
+}
+
+// parseTerms reads the JSON of the terms of a session.
+func parseTerms(id string, data json.RawMessage) (*terms, error) {
 	t := new(terms)
-	if err := json.Unmarshal(state.Terms, t); err != nil {
+	if err := json.Unmarshal(data, t); err != nil {
 		return nil, fmt.Errorf("the terms of session %s: %w", id, err)
 	}
 	return t, nil

@@ -252,9 +252,9 @@ func (a *Worker) openTasks() error {
 	place := a.languages.In(a.files)
 	in := func(dir string) []tool.Tool { return p.Overrides.tools(a.with(BuiltinTools(p, a.files, place, dir))) }
 	a.Tasks, err = taskt.New(taskt.Options{
-		Sessions:     a.Sessions,
-		Agents:       a.Agents,
-		Root:         ws.Root,
+		Sessions: a.Sessions,
+		Agents:   a.Agents,
+		Root:     ws.Root, SharedFiles: p.Settings.SharedFiles,
 		Shell:        p.Shell(),
 		Tools:        in(""),
 		In:           in,

@@ -62,6 +62,9 @@ type Settings struct {
 	Access   eventbus.Access // to nats
 	Replicas int             // there
 	Lease    time.Duration   // how long this process may be silent there
+
+	SharedFiles bool // all workers of the workspace have the same files
+
 	LogLevel slog.Level
 	Timeout  time.Duration
 
@@ -200,6 +203,7 @@ func (s *Settings) Register(command *pflag.FlagSet) {
 	flags = s.group("NATS")
 	flags.StringVar(&s.NATS, "nats", "", "URL of a NATS server with JetStream, several with commas between (default: a server within this process)")
 	s.registerAccess(flags)
+	flags.BoolVar(&s.SharedFiles, "shared-files", false, "all workers of the workspace, on whatever machine, have the same files: each may take over the sessions of the others")
 	s.times.add(flags, &s.Lease, "lease", lease.MinDuration, span{lease.MinDuration, lease.MaxDuration, false}, "how long this process may be cut off from the server, or stopped, before others end or resume its sessions, 20s to 10m")
 
 	s.MCP.register(s.group("MCP hosts"), &s.times)
