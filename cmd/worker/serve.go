@@ -95,6 +95,11 @@ func (p *program) serve(ctx context.Context, at listening) error {
 	}
 	doors := []string{policy.DoorHTTP}
 	if at.secure != "" {
+		key, err := filepath.Abs(at.key)
+		if err != nil {
+			return err
+		}
+		p.Settings.DoorKey = key // hidden from agents
 		doors = append(doors, policy.DoorTLS)
 	}
 	if err := errors.Join(p.AllowDoors(doors...), p.allowHost()); err != nil {

@@ -33,7 +33,7 @@ func (p *Program) OwnRules(ws *workspace.Workspace) []permission.Rule {
 	rules := ownFolders(ws, shared, p.policyFiles(), hookFiles(p, ws))
 	for _, pattern := range below(p.Settings.KeyFiles()...) {
 		rules = append(rules, permission.Rule{
-			Tool: "*", Pattern: pattern, Action: permission.Deny, Source: permission.Source{File: "the API key's file"}, Own: true,
+			Tool: "*", Pattern: pattern, Action: permission.Deny, Source: permission.Source{File: "a key file of the worker"}, Own: true,
 		})
 	}
 	return rules

@@ -121,9 +121,9 @@ func (s *Settings) checkProviders() error {
 	return nil
 }
 
-// KeyFiles returns the files that hold API keys.
+// KeyFiles returns the files that hold keys: of APIs, of a user of the NATS server, and of the door with TLS.
 func (s *Settings) KeyFiles() []string {
-	var files []string
+	files := slices.DeleteFunc([]string{s.Access.Creds, s.Access.NKey, s.Access.TokenFile, s.Access.Key, s.DoorKey}, func(path string) bool { return path == "" })
 	for _, p := range s.Providers {
 		if p.keyFile != "" {
 			files = append(files, p.keyFile)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentworker/worker/eventbus"
 	"github.com/agentworker/worker/model/provider"
 )
 
@@ -137,5 +138,16 @@ func TestCommandCancelled(t *testing.T) {
 	}
 	if key, err := k.read(t.Context(), environ, false); key != "sk-1" || err != nil {
 		t.Errorf("the next one: %q, %v", key, err)
+	}
+}
+
+// TestKeyFiles: each file with a key is one that agents don't see.
+func TestKeyFiles(t *testing.T) {
+	s := &Settings{Access: eventbus.Access{Creds: "/k/creds", NKey: "/k/nkey", TokenFile: "/k/token", CA: "/k/ca", Cert: "/k/cert", Key: "/k/key"}, DoorKey: "/k/door"}
+	if got, want := strings.Join(s.KeyFiles(), " "), "/k/creds /k/nkey /k/token /k/key /k/door"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if got := new(Settings).KeyFiles(); len(got) > 0 {
+		t.Errorf("%q", got)
 	}
 }

@@ -60,6 +60,7 @@ type Settings struct {
 
 	NATS     string
 	Access   eventbus.Access // to nats
+	DoorKey  string          // the file of the key with which serve answers over TLS
 	Replicas int             // there
 	Lease    time.Duration   // how long this process may be silent there
 
