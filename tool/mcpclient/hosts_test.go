@@ -113,13 +113,13 @@ func TestNPMOverHTTP(t *testing.T) {
 	}
 	t.Run("playwright", func(t *testing.T) {
 		t.Parallel()
-		port := serve(t, "PLAYWRIGHT_MCP_PORT=", "playwright-mcp", browser()...)
+		port := serve(t, "PLAYWRIGHT_MCP_PORT=", "playwright-mcp", chromium()...)
 		browse(newPlace(t, &mcpconfig.Server{Name: "npm", Transport: mcpconfig.HTTP, URL: "http://localhost:" + port + "/mcp", File: "test"}))
 	})
 }
 
-// browser are the arguments for the machine's browser.
-func browser() []string {
+// chromium are the arguments for the machine's browser.
+func chromium() []string {
 	return []string{"--headless", "--isolated", "--no-sandbox", "--executable-path", "/usr/bin/chromium"}
 }
 
@@ -140,7 +140,7 @@ func browse(p *place) {
 
 // TestPlaywright runs a browser in the sandbox of its server.
 func TestPlaywright(t *testing.T) {
-	browse(newPlace(t, program(t, "playwright-mcp", browser()...)))
+	browse(newPlace(t, program(t, "playwright-mcp", chromium()...)))
 }
 
 // serve starts a server over HTTP, on a free port in a variable, and returns the port once it is heard.
