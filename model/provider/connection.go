@@ -76,7 +76,10 @@ func (c Connection) transport() (*http.Transport, error) {
 		}
 		t.TLSClientConfig.RootCAs = pool
 	}
-	if c.CertFile+c.KeyFile != "" {
+	if (c.CertFile == "") != (c.KeyFile == "") {
+		return nil, errors.New("certFile and keyFile belong together: one of them is missing")
+	}
+	if c.CertFile != "" {
 		cert, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile)
 		if err != nil {
 			return nil, fmt.Errorf("certFile, keyFile: %w", err)

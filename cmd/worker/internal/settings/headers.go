@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -102,6 +104,22 @@ func checkHeader(name, value string) error {
 	}
 	return nil
 }
+
+// checkMarks returns an error for a header with a mark that stands for nobody.
+func checkMarks(name, value string) error {
+	for _, found := range mark.FindAllStringSubmatch(value, -1) {
+		if !slices.Contains(marks, found[1]) {
+			return fmt.Errorf("%q has %s, which is none of %s", name, found[1], strings.Join(marks, ", "))
+		}
+	}
+	return nil
+}
+
+// mark matches what stands for somebody who asks in a header. marks are all of them.
+var (
+	mark  = regexp.MustCompile(`(?:^|[^$])(\{[a-z]+\})`)
+	marks = []string{"{agent}", "{user}", "{session}", "{workspace}"}
+)
 
 // placed puts the user and the workspace in place of {user} and {workspace}. place returns them by these
 // names.

@@ -2,11 +2,13 @@ package settings
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"net/url"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -46,7 +48,7 @@ func (s *Settings) providersValue() *value {
 		}
 		for _, name := range slices.Sorted(maps.Keys(all)) {
 			if err := s.addProvider(name, all[name], dir); err != nil {
-				s.wrongProviders = fmt.Errorf("%s: %w", name, err)
+				s.wrongProviders = fmt.Errorf("%s: %w%s", name, err, s.place(all[name], err, dir))
 			}
 		}
 		shown = strings.Join(slices.Sorted(maps.Keys(all)), ",")
@@ -57,6 +59,20 @@ func (s *Settings) providersValue() *value {
 		set:    func(text string) error { return read([]byte(text), "") },
 		config: func(raw json.RawMessage, dir string) error { return read(raw, dir) },
 	}
+}
+
+// place says where in the config file a provider is wrong: the line of the field that the error begins
+// with, else that of the provider. It is empty for what is not in that file.
+func (s *Settings) place(provider json.RawMessage, err error, dir string) string {
+	at := bytes.Index(s.configText, provider)
+	if dir == "" || at < 0 {
+		return ""
+	}
+	field, _, _ := strings.Cut(strings.TrimPrefix(err.Error(), "the "), " ")
+	if i := bytes.Index(provider, []byte(`"`+strings.TrimRight(field, ":,")+`"`)); i > 0 {
+		at += i
+	}
+	return fmt.Sprintf(" (%s:%d)", filepath.Join(dir, configName), 1+bytes.Count(s.configText[:at], []byte("\n")))
 }
 
 // addProvider adds a provider, or changes one that is known. Errors show no value, since one may
@@ -105,7 +121,7 @@ func (s *Settings) addProvider(name string, data json.RawMessage, dir string) er
 		}
 	}
 	for header, text := range c.Headers {
-		if err := checkHeader(header, text); err != nil {
+		if err := cmp.Or(checkHeader(header, text), checkMarks(header, text)); err != nil {
 			return fmt.Errorf("headers: %w", err)
 		}
 	}

@@ -57,6 +57,7 @@ type Settings struct {
 
 	Providers      []*Provider // shared by copies of the settings
 	wrongProviders error       // with the setting "providers"
+	configText     []byte      // of the config file, without its comments
 
 	NATS     string
 	Access   eventbus.Access // to nats
@@ -343,6 +344,9 @@ func configKey(flag string) string {
 	return strings.Join(parts, "")
 }
 
+// configName is the name of the config file.
+const configName = "config.jsonc"
+
 // maxConfig bounds the config file, in bytes.
 const maxConfig = 4 << 20
 
@@ -352,7 +356,7 @@ func (s *Settings) readConfig(getenv func(string) string) (values map[string]jso
 	if err != nil {
 		return nil, "", err
 	}
-	path = filepath.Join(dir, "config.jsonc")
+	path = filepath.Join(dir, configName)
 	data, err := boundedfile.Read(path, maxConfig)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, path, nil
@@ -364,6 +368,7 @@ func (s *Settings) readConfig(getenv func(string) string) (values map[string]jso
 	if err != nil {
 		return nil, path, fmt.Errorf("%s: %w", path, err)
 	}
+	s.configText = plain
 	if err := json.Unmarshal(plain, &values); err != nil {
 		return nil, path, fmt.Errorf("%s: %w", path, err)
 	}
