@@ -190,7 +190,11 @@ func (p *Provider) Usable(getenv func(string) string) error {
 	switch {
 	case p.Base == "" && base == "":
 		return fmt.Errorf("the address of %s is not set: %s, or baseUrl in the setting providers", p.Name, p.BaseVariable())
-	case p.HasKey(getenv), p.configured:
+	case p.HasKey(getenv):
+		return nil
+	case p.keyVariable != "" && p.agent == "":
+		return fmt.Errorf("the apiKey of %s: the variable %s is not set", p.Name, p.keyVariable)
+	case p.configured:
 		return nil
 	case p.Name == "openai" && base == "": // a server of one's own may need none
 		return fmt.Errorf("neither %s nor %s is set, nor is %s or --openai-base-url", p.KeyVariable(), p.BaseVariable(), p.keyFlags(" or "))
