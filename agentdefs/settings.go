@@ -19,6 +19,7 @@ type SettingsForm string
 const (
 	ClaudeSettings   SettingsForm = "claude"   // permissions of settings.json: deny, ask, allow, additionalDirectories
 	OpencodeSettings SettingsForm = "opencode" // permission of opencode.json
+	GeminiSettings   SettingsForm = "gemini"   // tools of settings.json: exclude, confirmationRequired, allowed
 )
 
 // Settings are the rules in another program's settings.
@@ -48,6 +49,10 @@ func ReadSettings(form SettingsForm, file string, data []byte, at permission.Wor
 		of := field(root, "permissions")
 		rules = p.Lists(field(of, "ask"), field(of, "deny"))
 		s.Allowed = append(p.Allowed(field(of, "allow")), p.Folders(field(of, "additionalDirectories"), at.Root)...)
+	case GeminiSettings:
+		of := field(root, "tools")
+		rules = p.Lists(field(of, "confirmationRequired"), field(of, "exclude"))
+		s.Allowed = p.Allowed(field(of, "allowed"))
 	case OpencodeSettings:
 		if block := field(root, "permission"); block != nil {
 			rules = p.Block(agentfile.Entry{Key: "permission", Line: block.Line, Column: block.Column, Node: block})

@@ -29,6 +29,7 @@ var settingsFiles = []struct {
 	{agentdefs.ClaudeSettings, "/Library/Application Support/ClaudeCode/managed-settings.json"},
 	{agentdefs.ClaudeSettings, ".claude/settings.json"},
 	{agentdefs.ClaudeSettings, ".claude/settings.local.json"},
+	{agentdefs.GeminiSettings, ".gemini/settings.json"},
 	{agentdefs.OpencodeSettings, "opencode.json"},
 	{agentdefs.OpencodeSettings, "opencode.jsonc"},
 }

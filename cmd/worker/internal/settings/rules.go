@@ -26,7 +26,7 @@ func (r *rules) Allowed() []permission.Rule { return r.allow }
 func (r *rules) register(flags *pflag.FlagSet) {
 	flags.Var(r.allowed(), "allow", "what agents may do without a question, as TOOL:PATTERN or TOOL, such as 'shell_exec:git diff *'; can be given more than once")
 	flags.Var(file(&r.Permissions), "permissions", "a file of rules in the form of permissions.jsonc, which come after those of that")
-	flags.BoolVar(&r.OtherRules, "settings-rules", true, "rules that deny or ask in the settings of Claude Code and opencode hold here, too")
+	flags.BoolVar(&r.OtherRules, "settings-rules", true, "rules that deny or ask in the settings of Claude Code, Gemini CLI and opencode hold here, too")
 	flags.BoolVar(&r.TrustRepository, "trust-repository", false, "rules of the repository (.agents/permissions.jsonc) that allow count, as after 'worker trust'")
 }
 
