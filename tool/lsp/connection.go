@@ -31,8 +31,9 @@ const (
 // connection is a server that a session uses. It is opened at the first use, and again once the
 // server has ended.
 type connection struct {
-	place  *Place
-	server *Server
+	place    *Place
+	server   *Server
+	starting sync.WaitGroup // starts for which no edit waits any more
 
 	mu     sync.Mutex
 	box    *sandbox.Session // nil means there is none yet
@@ -223,8 +224,11 @@ func (s *Servers) sweep() {
 // Close ends the server and its sandbox, and returns once nothing of it runs.
 func (c *connection) Close() error {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.closed = true
+	c.mu.Unlock()
+	c.starting.Wait()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	var err error
 	if c.client != nil {
 		err = c.client.end()

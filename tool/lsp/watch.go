@@ -149,9 +149,12 @@ func (p *Place) after(ctx context.Context, call *tool.Call, before map[string]*s
 
 // ask returns what a server says of changes.
 func (p *Place) ask(ctx context.Context, call *tool.Call, server *Server, edits []edit) (texts []string) {
-	c, err := p.clientOf(call, server)
-	if err != nil {
+	c, err := p.startFor(ctx, call, server, edits)
+	switch {
+	case err != nil:
 		return p.once(call.SessionID, server, err)
+	case c == nil:
+		return []string{notYet(server, editTime)}
 	}
 	texts = p.failures(call.SessionID, server)
 	late := c.lateReports()
@@ -172,8 +175,48 @@ func (p *Place) ask(ctx context.Context, call *tool.Call, server *Server, edits 
 		return append(texts, r.text(call.Readable))
 	case <-ctx.Done():
 		c.leave(j)
-		after := time.Since(began).Round(time.Second)
-		return append(texts, fmt.Sprintf("(No diagnostics yet: %v. They come behind a later change, or by the tool %s.)", errSlow(server.Name, after), toolcatalog.Diagnostics))
+		return append(texts, notYet(server, max(time.Second, time.Since(began).Round(time.Second))))
+	}
+}
+
+// notYet says that an edit has waited for a server, and waits no longer.
+func notYet(server *Server, after time.Duration) string {
+	return fmt.Sprintf("(No diagnostics yet: %v. They come behind a later change, or by the tool %s.)", errSlow(server.Name, after), toolcatalog.Diagnostics)
+}
+
+// startFor returns the client of a server, nil if it takes longer to start than ctx lasts. Then the edits
+// are looked at once it runs.
+func (p *Place) startFor(ctx context.Context, call *tool.Call, server *Server, edits []edit) (*client, error) {
+	at, err := p.connection(call.SessionID, server)
+	if err != nil {
+		return nil, err
+	}
+	type start struct {
+		client *client
+		err    error
+	}
+	started, left := make(chan start), make(chan struct{})
+	at.starting.Go(func() {
+		c, err := p.clientOf(call, server)
+		select {
+		case started <- start{c, err}:
+			return
+		case <-left:
+		}
+		if err != nil {
+			at.mu.Lock()
+			at.failed = "(" + clean(err.Error()) + ")"
+			at.mu.Unlock()
+		} else if j, wait := c.check(edits); wait {
+			c.leave(j)
+		}
+	})
+	select {
+	case s := <-started:
+		return s.client, s.err
+	case <-ctx.Done():
+		close(left)
+		return nil, nil
 	}
 }
 
