@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/agentworker/worker/session/audit"
 	"github.com/agentworker/worker/session/record"
@@ -21,6 +22,9 @@ func (s *Session) End(status record.Status, why error) error {
 		return fmt.Errorf("session %s cannot end as %q", s.id, status)
 	}
 	if s.commands != nil {
+		if running := s.commands.Running(); len(running) > 0 {
+			s.log.Warn("commands in the background ended with the session: " + strings.Join(running, ", "))
+		}
 		s.commands.End("the end of its session")
 	}
 	if err := s.log.BeginEnd(); err != nil {
