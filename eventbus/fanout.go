@@ -102,7 +102,7 @@ func (f *fanOut) follow(ctx context.Context, subject string, from uint64, delive
 	}
 }
 
-// part takes a reader out of those that get new events.
+// part removes a reader until it joins again.
 func (f *fanOut) part(q *queue) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -51,8 +51,8 @@ var (
 	// was removed, or replaced by another one.
 	ErrMoved = embedded.ErrMoved
 
-	// ErrAway is what operations return, with the cause, if the store does not answer for as
-	// long as they wait.
+	// ErrAway is returned, with the cause, by an operation whose wait for the store has
+	// timed out.
 	ErrAway = natsstore.ErrAway
 
 	// ErrNoLeader is returned if another process has the store open but can't be

@@ -1,3 +1,3 @@
-// Package gate has the rules by which the gate of a session decides on tool calls: those of a
-// process ([Policy]), of a session ([Rules]), and both as they are now ([Layers]). It runs no call.
+// Package gate has the rules by which a session's tool calls are decided: the process's
+// ([Policy]), the session's ([Rules]), and both at a moment ([Layers]). It runs no call.
 package gate

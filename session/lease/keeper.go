@@ -143,7 +143,7 @@ func (k *Keeper) Stop() {
 // some.
 func (k *Keeper) HandOver() { k.handsOver.Store(true) }
 
-// Duration is that of the process's lease.
+// Duration is [Lease.Duration] of the process.
 func (k *Keeper) Duration() time.Duration { return k.duration }
 
 // BootID is the boot id of the process.

@@ -165,8 +165,8 @@ func TestOutages(t *testing.T) {
 	})
 }
 
-// TestDuration: a process is considered dead after its own duration, whatever that of the one that
-// looks.
+// TestDuration: a process is considered dead after its own duration. The duration of whoever looks
+// does not count.
 func TestDuration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, procs := newWorld(3)

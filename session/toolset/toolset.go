@@ -1,5 +1,5 @@
-// Package toolset has the tools of a session: what its model is offered, what the rules leave of
-// it, and tool_search for what is too much to declare.
+// Package toolset has the tools of a session, offers its model the ones that rules leave, and has
+// tool_search for long lists.
 package toolset
 
 import (

@@ -19,8 +19,8 @@ var ErrLost = errors.New("the connection to the event store is closed for good")
 // ErrClosed is returned by every operation after [Store.Close].
 var ErrClosed = errors.New("the connection to the event store was closed")
 
-// ErrAway is what an operation returns, with the cause, if the store has not answered for as long
-// as the operation waits. It may have been carried out.
+// ErrAway is returned, with the cause, by an operation whose wait for the store has timed out. It
+// may have been carried out.
 var ErrAway = errors.New("the event store does not answer")
 
 // awayError is an error that is [ErrAway] too.

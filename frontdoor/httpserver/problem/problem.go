@@ -39,8 +39,8 @@ func Of(e *caller.Error) Document {
 // Codes returns all codes, sorted.
 func Codes() []string { return slices.Sorted(maps.Keys(kinds)) }
 
-// RetryAfter returns the seconds after which a client may try again, for the header of that name;
-// 0 means that waiting does not help.
+// RetryAfter returns the header Retry-After of an error, in seconds; 0 means that waiting does
+// not help.
 func RetryAfter(code string) int { return retryAfter[code] }
 
 var retryAfter = map[string]int{"busy": 1, "full": 1, "not_ready": 5, "shutting_down": 5}
