@@ -305,8 +305,8 @@ var closedLook struct {
 	found []string
 }
 
-// closedFor is how long a look counts at least. Only an administrator changes what it finds, and a command
-// that runs sees what has come since it was started.
+// closedFor is how long a look counts at least. Only an administrator changes what it finds. A command
+// sees what comes after its start in any case.
 const closedFor = time.Second
 
 // closedBelow returns the files and folders below dirs that not everybody may read, the highest of

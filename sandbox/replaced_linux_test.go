@@ -57,7 +57,7 @@ func TestReplacedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestRunMeanwhile: a program that rules deny reading, and that came while the command runs, does not run by whatever name.
+// TestRunMeanwhile: a program that came while the command runs, and that rules deny reading, runs by no name.
 // One that they allow does.
 func TestRunMeanwhile(t *testing.T) {
 	const replace = `for f in tool.env old.env plain n/deep.env; do mkdir -p n; cp /bin/echo t; chmod 755 t; mv t $f; done; ln -s tool.env link; ln tool.env hard.env`

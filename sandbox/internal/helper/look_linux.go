@@ -98,7 +98,7 @@ func (c *caller) judgeOpen(fd int, real string, st *unix.Stat_t, flags int) erro
 	return nil
 }
 
-// runProgram judges a program that is to run as a file that is to be read. The kernel then runs it: nobody can do
+// runProgram judges a program like a file that is opened to be read. Then the kernel runs it: nobody can do
 // that in the place of the caller.
 func runProgram(c *caller, dirfd int32, addr uint64, flags int) error {
 	name, err := c.text(addr)
