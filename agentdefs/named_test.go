@@ -75,7 +75,7 @@ func isServerTool(name string) bool {
 	return ok && server != "" && tool != ""
 }
 
-// TestForeignLists: lists of tools as files of other programs have them, and what of each is lost.
+// TestForeignLists: the lists of tools in files of other programs, and the names in them that are lost.
 func TestForeignLists(t *testing.T) {
 	for list, lost := range map[string]string{
 		// VS Code, in the names of its chat modes and of its tool sets.

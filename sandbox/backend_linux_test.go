@@ -58,7 +58,7 @@ func TestBackends(t *testing.T) {
 	}
 }
 
-// TestLandlockAlone: what people are told that Landlock alone leaves open is what it leaves open.
+// TestLandlockAlone: without namespaces, commands can do what doctor and explain say, and no more.
 func TestLandlockAlone(t *testing.T) {
 	support := sandbox.Detect()
 	support.Namespaces, support.NoNamespaces = false, "switched off"

@@ -87,7 +87,7 @@ func (l *layout) forLandlock(p *Profile) {
 	l.judged, l.free = nil, nil
 }
 
-// newNames says what Landlock alone does not keep a command from making.
+// newNames says which files a command can make without namespaces.
 const newNames = "a new file may get a name that the rules deny, or be an agent file or part of a repository (only namespaces hold that)"
 
 // forLandlockEnv names the session's own folders where they stand, since none

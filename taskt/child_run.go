@@ -57,8 +57,8 @@ func (c *child) begun(ctx context.Context) error {
 	return errors.Join(err, c.End(record.Failed, err))
 }
 
-// checkShared returns an error if a third session has come to share the budget of this one and of
-// the one that it resumes: each of the two finds the other.
+// checkShared returns an error if a third session shares the budget of this one and of the one that it
+// resumes. Each of the two finds the other.
 func (c *child) checkShared(ctx context.Context) error {
 	if c.Budget() == nil {
 		return nil

@@ -267,8 +267,8 @@ type Background interface {
 	// waits for the end.
 	Start(ctx context.Context, c *BackgroundCommand) (Result, error)
 
-	// Foreground notes that a call waits for its command, which move has go on in the background.
-	// by names the person who wants that. leave is called once the call waits no longer.
+	// Foreground notes that a call waits for its command. move moves the command to the background;
+	// by names the person. leave is called once the call waits no longer.
 	Foreground(callID string, move func(by string) error) (leave func())
 
 	// Judge is [Call.Judge] while no call runs: nobody is asked.
@@ -283,7 +283,7 @@ type BackgroundCommand struct {
 	TimeLimit   time.Duration // 0 means none
 	WaitSeconds int           // for its end
 	Notify      string        // a regular expression: the session hears of lines that match; empty means of none
-	MovedBy     string        // who has moved it there from the foreground; empty means that it begins there
+	MovedBy     string        // the person who has moved it there; empty means that it begins there
 	LogDir      string        // the folder for what it writes; "" means the system's for temporary files
 
 	// Start starts it with a stdin, a stdout and a stderr.

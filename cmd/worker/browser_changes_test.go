@@ -14,8 +14,8 @@ const changesScript = `
 {"match": {"user": "build"}, "text": "It is built."}
 `
 
-// TestPageChanges: a person moves the command for which a session waits to the background, and then
-// undoes what the session has changed in files, with what others have changed since.
+// TestPageChanges: a person moves a command to the background while its session waits. Then the
+// person undoes the session's changes of files, and later ones of others with them.
 func TestPageChanges(t *testing.T) {
 	w := startPageWorker(t, changesScript+pageScript, map[string]string{
 		".agents/agents/runner.md": "---\ndescription: Runs commands.\npermission: allow\n---\nRun.\n",

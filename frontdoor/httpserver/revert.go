@@ -26,7 +26,7 @@ const (
 type changedFile struct {
 	Path     string `json:"path"`
 	Now      string `json:"now"`                // the SHA-256 of what it is; empty means there is no such file
-	Diff     string `json:"diff,omitempty"`     // from what it was to what it is; empty means that it is not shown
+	Diff     string `json:"diff,omitempty"`     // empty means that it is not shown
 	Undone   bool   `json:"undone,omitempty"`   // it is what it was
 	Conflict string `json:"conflict,omitempty"` // why undoing would lose a change of somebody else
 }
@@ -66,7 +66,7 @@ func (s sessionAPI) changes(w http.ResponseWriter, r *http.Request) error {
 	}{record.ID, found, record.Work.Untold})
 }
 
-// revertInput is what a client wants undone: the files, as it has seen them.
+// revertInput names the files that a client wants undone, with the hashes that it was shown.
 type revertInput struct {
 	Files []struct {
 		Path string `json:"path"`

@@ -11,8 +11,8 @@ import (
 	"github.com/agentworker/worker/internal/snapshot"
 )
 
-// TestRevert: what a session has changed in files is shown and undone, not while it runs, and not over
-// what others have changed unless the caller says so.
+// TestRevert: a session's changes of files are shown, and undone once it has ended. Changes of
+// others are undone only by force.
 func TestRevert(t *testing.T) {
 	g := newGate()
 	e := newEnv(t, g.model, httpserver.Options{})

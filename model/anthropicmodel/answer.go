@@ -23,7 +23,7 @@ type answer struct {
 	complete bool // message_stop has been seen
 
 	repeated endpoint.Repeated
-	last     anthropic.MessageStreamEventUnion // that was learned: like those that are repeated
+	last     anthropic.MessageStreamEventUnion // that was learned
 }
 
 // block is a content block that is arriving.

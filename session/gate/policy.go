@@ -34,8 +34,8 @@ type RepositoryRules interface {
 // SettingsRules are the rules in the settings of other programs. They are decided on like an
 // administrator's: each set by itself, and only to narrow. What a person trusts of them is granted.
 type SettingsRules interface {
-	// Rules returns the rules in force, and those that allow and are trusted. With an error the first are
-	// the last good ones; nil and an error deny every call.
+	// Rules returns the rules that narrow, and the trusted ones that allow. With an error narrow
+	// has the last good ones; nil and an error deny every call.
 	Rules() (narrow, granted []*permission.Ruleset, err error)
 }
 

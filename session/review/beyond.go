@@ -8,8 +8,8 @@ import (
 	"github.com/agentworker/worker/permission"
 )
 
-// commands are those that only a person allows: what they do can't be undone, reaches other machines or people, or
-// changes who may do what. A "*" stands for any arguments.
+// commands has the commands that only a person allows: they can't be undone, reach other machines or people, or change
+// rights. A "*" matches any arguments.
 const commands = `
 rm | rmdir * | unlink * | shred * | truncate * | dd * | mkfs* | wipefs * | fdisk * | parted * | find *-delete*
 chmod * | chown * | chgrp * | setfacl * | chattr * | sudo * | su | su * | doas * | pkexec * | passwd * | usermod * | useradd * | userdel *
@@ -25,7 +25,7 @@ psql* | mysql* | mariadb* | mongo* | redis-cli* | sqlite3 * | dropdb * | dropuse
 curl *-T* | curl *--upload-file* | curl *-d* | curl *--data* | curl *-F* | curl *--form* | curl *-X* | curl *--request* | wget *--post* | wget *--method*
 `
 
-// personal are the rules of commands, below those that allow everything else.
+// personal has the rules of commands; everything else is allowed.
 var personal = sync.OnceValue(func() *permission.Layers {
 	rule := func(tool, pattern string, action permission.Action) permission.Rule {
 		return permission.Rule{Tool: tool, Pattern: pattern, Action: action, Source: permission.Source{File: "built in"}}

@@ -44,7 +44,7 @@ Answer with one JSON object and nothing else: {"verdict": "allow" or "deny" or "
 // Decision is what a reviewer says of a call.
 type Decision string
 
-// The decisions. Ask: a person is to be asked.
+// The decisions. Ask leaves it to a person.
 const (
 	Allow Decision = "allow"
 	Deny  Decision = "deny"
@@ -102,7 +102,7 @@ func (t *Task) Note(name string) {
 	t.last = append(t.last[max(0, len(t.last)-maxLast+1):len(t.last):len(t.last)], termtext.OneLine(name, termtext.MaxName))
 }
 
-// enter returns what the model is told of the task, or why it is not asked.
+// enter returns the task as the model reads it, or why it is not asked.
 func (t *Task) enter() (text string, last []string, why string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

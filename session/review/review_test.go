@@ -160,7 +160,7 @@ func TestStops(t *testing.T) {
 	})
 }
 
-// TestOneForm: whatever a model answers, a call is allowed by the one form alone.
+// TestOneForm: only one form of an answer allows a call.
 func TestOneForm(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		answer := rapid.OneOf(rapid.String(), rapid.StringMatching(`\{?"?verdict"?: ?"?(allow|ALLOW|deny)"?,? ?"reason": ?"[a-z ]*"\}?`)).Draw(t, "answer")

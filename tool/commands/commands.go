@@ -172,8 +172,8 @@ func (s *Commands) Foreground(callID string, move func(by string) error) (leave 
 	}
 }
 
-// Move has the commands for which calls of the session wait go on in the background, and these calls
-// return. A command that is about to start is waited for. by names the person who wants that.
+// Move moves the commands for which calls of the session wait to the background. The calls return.
+// It waits for a command that is about to start. by names the person.
 func (s *Commands) Move(by string) error {
 	timer := time.NewTimer(startWait)
 	defer timer.Stop()

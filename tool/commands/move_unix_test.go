@@ -28,8 +28,8 @@ func (p *place) moved(by string) {
 	p.t.Fatal("no call has waited for a command")
 }
 
-// TestMove: a person has a command go on in the background for which a call waits. The call returns, what
-// was written is not lost, and the model is told of the end.
+// TestMove: a person moves a command to the background while a call waits for it. The call returns, no
+// output is lost, and the model gets a message at the end.
 func TestMove(t *testing.T) {
 	each(t, func(t *testing.T, p *place) {
 		p.noticed = make(chan commands.Notice, 1)

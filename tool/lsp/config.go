@@ -38,7 +38,7 @@ type Server struct {
 // Source says for people where a server comes from.
 func (s *Server) Source() string { return cmp.Or(s.File, "found in PATH") }
 
-// Asked returns the command as a person has written it, or as it was looked for in PATH.
+// Asked returns the command that a person has written, or the name that was looked for in PATH.
 func (s *Server) Asked() []string {
 	asked := slices.Clone(s.Command)
 	if s.File == "" && len(asked) > 0 {

@@ -126,7 +126,7 @@ func (u *unmarked) open() error {
 	}
 	var events []byte
 	documents := json.NewDecoder(bytes.NewReader(data))
-	for { // what is behind them says nothing more
+	for { // more documents say nothing new
 		var document json.RawMessage
 		if documents.Decode(&document) != nil {
 			break

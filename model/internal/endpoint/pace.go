@@ -21,7 +21,7 @@ const (
 	many      = 100                    // streams, from which on it is the longest
 	quick     = 4                      // reads of a burst that are not held up
 	together  = 16                     // streams that are read together, at least
-	apart     = 5 * time.Millisecond   // between those that are not, at least
+	apart     = 5 * time.Millisecond   // the shortest time between two groups
 	muchRead  = 2 << 10                // bytes behind which more is taken to be there already
 )
 

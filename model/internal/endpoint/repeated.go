@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Repeated reads the events of an answer that are alike but for one text, which most are. It takes a
-// tenth of the time that reading them as JSON takes.
+// Repeated reads the events of an answer that differ from the one before only in a text. Most do. It
+// takes a tenth of the time of a JSON decoder.
 type Repeated struct {
 	before, after []byte // of the text, in the last event that was learned
 	vain          int    // events that were learned since one was read
@@ -19,8 +19,8 @@ const maxVain = 8
 // probe is a text that no event has.
 const probe = "\uE000probe\uE001"
 
-// Text returns the text of an event that is like the one that was learned but for that text; false
-// means that it has to be read as JSON.
+// Text returns the text of an event that otherwise equals the learned one; false means that it must
+// be read as JSON.
 func (r *Repeated) Text(data []byte) (string, bool) {
 	size := len(data) - len(r.before) - len(r.after)
 	if size <= 0 || len(r.before) == 0 || !bytes.HasPrefix(data, r.before) || !bytes.HasSuffix(data, r.after) {
@@ -48,8 +48,8 @@ func plain(inner []byte) bool {
 	return utf8.Valid(inner)
 }
 
-// Learn takes an event that says a text and nothing else, and reports whether [Repeated.Text] knows
-// those that are like it. read returns the text of an event that says just as much.
+// Learn learns an event with nothing but a text, and reports whether [Repeated.Text] reads its like.
+// read returns the text of such an event.
 func (r *Repeated) Learn(data []byte, text string, read func(data []byte) (string, bool)) bool {
 	if r.vain >= maxVain || !plain([]byte(text)) {
 		return false

@@ -18,7 +18,7 @@ func saidIn(data []byte) (string, bool) {
 	return s.Text, err == nil && s.Kind == "says"
 }
 
-// TestRepeated: an event that is known by the one before says what it says as JSON, whatever is in it.
+// TestRepeated: an event has the same text, whether it is read by the one before or as JSON.
 func TestRepeated(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		inner := rapid.OneOf(
@@ -43,7 +43,7 @@ func TestRepeated(t *testing.T) {
 	})
 }
 
-// TestRepeatedOnlyIfAlike: what differs in more than the text, and what can't be told apart, is read as JSON.
+// TestRepeatedOnlyIfAlike: an event that differs in more than the text, or is ambiguous, is read as JSON.
 func TestRepeatedOnlyIfAlike(t *testing.T) {
 	for _, test := range []struct {
 		first, text, next string

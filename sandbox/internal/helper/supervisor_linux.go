@@ -23,7 +23,7 @@ type supervisor struct {
 	listener int
 	job      *wire.Job
 	socket   *socket    // for errors
-	asks     *wire.Conn // read and written by its thread alone: an answer wakes no other
+	asks     *wire.Conn // only its thread reads and writes it: an answer wakes no other
 	memory   [4096]byte // of a caller's memory
 	root     int        // O_PATH of "/"
 	own      identity

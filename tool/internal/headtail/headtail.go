@@ -30,7 +30,7 @@ func (h *Buffer) Write(p []byte) (int, error) {
 	defer h.mu.Unlock()
 	n := len(p)
 	if h.onward != nil {
-		_, _ = h.onward.Write(p) // a reader that is gone reads nothing more
+		_, _ = h.onward.Write(p) // without a reader nothing is read
 		return n, nil
 	}
 	h.total += int64(n)

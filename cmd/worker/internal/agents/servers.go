@@ -34,8 +34,8 @@ func (p commands) missingTools(servers *mcpclient.Servers, d *agentdefs.Definiti
 	})
 }
 
-// lackingLanguageServers says in a sentence that an agent's file names tools for which no language server is
-// here; empty means that it does not.
+// lackingLanguageServers returns a sentence about tools in an agent's file that need a language
+// server, where none is here; else it is empty.
 func lackingLanguageServers(place *lsp.Place, d *agentdefs.Definition) string {
 	if place.Useful() {
 		return ""

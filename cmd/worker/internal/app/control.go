@@ -87,8 +87,8 @@ func Operator(command string) string {
 // of a command.
 const lastSteps = time.Second
 
-// HandOver ends the calls that run on a worker, and leaves what nobody waits for to the next worker
-// that runs on, until ctx ends: see [taskt.Service.Drain].
+// HandOver ends the running calls of a worker, until ctx ends. Subagents that nobody waits for are
+// left to the next worker: see [taskt.Service.Drain].
 func HandOver(ctx context.Context, p *Program, a *Worker) {
 	if n := a.Tasks.Drain(ctx); n > 0 {
 		fmt.Fprintf(p.Stderr, "worker: %s in the background: the next 'worker serve' or 'worker mcp' of this workspace goes on with it, within an hour\n", termtext.Plural(n, "subagent"))

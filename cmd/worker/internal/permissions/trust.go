@@ -79,7 +79,7 @@ func chosen(files []app.Allowing, names []string, root string) ([]app.Allowing, 
 		}
 		i := slices.IndexFunc(files, func(f app.Allowing) bool { return f.Path == filepath.Clean(path) })
 		if i < 0 {
-			return nil, cli.Usage(fmt.Errorf("%s: it has no rules that trust is about: 'worker trust --show' shows those that have", name))
+			return nil, cli.Usage(fmt.Errorf("%s: it has no rules that trust is about: 'worker trust --show' shows the files with some", name))
 		}
 		some = append(some, files[i])
 	}

@@ -105,17 +105,17 @@ func checkHeader(name, value string) error {
 	return nil
 }
 
-// checkMarks returns an error for a header with a mark that stands for nobody.
+// checkMarks returns an error for a header with an unknown mark.
 func checkMarks(name, value string) error {
 	for _, found := range mark.FindAllStringSubmatch(value, -1) {
 		if !slices.Contains(marks, found[1]) {
-			return fmt.Errorf("%q has %s, which is none of %s", name, found[1], strings.Join(marks, ", "))
+			return fmt.Errorf("%q has %s: write one of %s", name, found[1], strings.Join(marks, ", "))
 		}
 	}
 	return nil
 }
 
-// mark matches what stands for somebody who asks in a header. marks are all of them.
+// mark matches a mark in a header, in whose place it names who asks. marks are all of them.
 var (
 	mark  = regexp.MustCompile(`(?:^|[^$])(\{[a-z]+\})`)
 	marks = []string{"{agent}", "{user}", "{session}", "{workspace}"}
