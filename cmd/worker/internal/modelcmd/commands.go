@@ -28,22 +28,23 @@ type commands struct{ *app.Program }
 // Commands returns 'worker models'.
 func Commands(program *app.Program) *cobra.Command {
 	p := commands{program}
-	var asJSON, wide bool
+	var asJSON, wide, all bool
 	cmd := &cobra.Command{
 		Use:   "models [TEXT]",
 		Short: "List models with their prices, windows and the date of the table",
-		Long: `Prints the models that the table knows, or those whose names contain TEXT: what a million
-tokens of input and output cost in US dollars, the tokens of the context window and of the
+		Long: `Prints the models of the providers that have a key here, or all known ones whose names
+contain TEXT: what a million tokens of input and output cost in US dollars, the tokens of the context window and of the
 longest answer, whether it takes images, and when this was so. "-" is not known.
 
 The models that the setting providers names are among them, and those of the servers on this
 machine that answer: ollama, lmstudio, llamacpp, vllm and litellm, at their usual ports.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.list(cmd.Context(), strings.Join(args, ""), asJSON, wide)
+			return p.list(cmd.Context(), strings.Join(args, ""), all || asJSON || len(args) > 0, asJSON, wide)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the models as a JSON array")
+	cmd.Flags().BoolVar(&all, "all", false, "print the models of providers without a key here, too, as --json does")
 	app.RegisterWide(cmd, &wide)
 	cmd.AddCommand(p.updateCommand())
 	return cmd
@@ -64,14 +65,17 @@ type shown struct {
 // localTime is how long a server of one's own has to say which models it has.
 const localTime = time.Second
 
-func (p commands) list(ctx context.Context, text string, asJSON, wide bool) error {
+// list prints the models whose names contain a text. Without all it leaves out those of providers
+// without a key here.
+func (p commands) list(ctx context.Context, text string, all, asJSON, wide bool) error {
 	prices, err := app.Prices(p.Program)
 	if err != nil {
 		return err
 	}
 	known := p.Models()
 	servers := known.Local(ctx, localTime)
-	names, at := append(prices.Names(), known.Named(&p.Settings)...), make(map[string]string)
+	named, at, left := known.Named(&p.Settings), make(map[string]string), 0
+	names := append(prices.Names(), named...)
 	for _, s := range servers {
 		for _, name := range s.Models {
 			names, at[name] = append(names, name), s.Address
@@ -82,6 +86,10 @@ func (p commands) list(ctx context.Context, text string, asJSON, wide bool) erro
 	t := &terminal.Table{Header: []string{"MODEL", "INPUT", "OUTPUT", "WINDOW", "ANSWER", "IMAGES", "DATE"}, Drop: []string{"IMAGES", "ANSWER"}}
 	for _, name := range slices.Compact(names) {
 		if !strings.Contains(strings.ToLower(name), strings.ToLower(text)) {
+			continue
+		}
+		if !all && at[name] == "" && !slices.Contains(named, name) && !p.hasKey(name) {
+			left++
 			continue
 		}
 		row := prices.Row(name)
@@ -101,16 +109,28 @@ func (p commands) list(ctx context.Context, text string, asJSON, wide bool) erro
 	switch {
 	case asJSON:
 		return p.PrintJSON(docs, true)
-	case len(docs) == 0:
+	case len(docs) == 0 && left == 0:
 		return cli.Usage(fmt.Errorf("no model has %q in its name: 'worker models' lists all", text))
 	}
-	if err := p.PrintTable(t, wide); err != nil {
-		return err
+	if len(docs) > 0 {
+		if err := p.PrintTable(t, wide); err != nil {
+			return err
+		}
+	}
+	if left > 0 {
+		fmt.Fprintf(p.Stderr, "not shown: %s of providers without a key here; 'worker models TEXT' finds them, --all lists them\n", termtext.Plural(left, "model"))
 	}
 	if hint := models.Hint(servers); hint != "" {
 		fmt.Fprintln(p.Stderr, "worker: "+termtext.Printable(hint))
 	}
 	return nil
+}
+
+// hasKey reports whether the provider of a model has a key here.
+func (p commands) hasKey(name string) bool {
+	of, _, _ := strings.Cut(name, "/")
+	provider := p.Settings.Provider(of)
+	return provider != nil && provider.HasKey(p.Getenv)
 }
 
 func count(n int64) string {
