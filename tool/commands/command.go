@@ -18,6 +18,7 @@ type command struct {
 	log     *outputLog
 	done    chan struct{} // closed when nothing of it runs
 	stopped chan struct{} // closed when it is to end
+	moved   bool          // a call has waited for it, so that it has no input
 	typed   chan struct{} // has a value once there was input
 
 	// Set before anybody but its starter knows it.

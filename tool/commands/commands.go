@@ -286,6 +286,7 @@ func (s *Commands) enter(b *tool.BackgroundCommand, log *outputLog) (*command, e
 		done:    make(chan struct{}),
 		typed:   make(chan struct{}, 1),
 		stopped: make(chan struct{}),
+		moved:   b.MovedBy != "",
 	}
 	s.list = append(s.list, c)
 	s.ends.Add(1)

@@ -147,6 +147,8 @@ func (s *Commands) input(ctx context.Context, a inputArgs) (tool.Result, error) 
 		return tool.Result{}, err
 	case c.over():
 		return tool.Result{}, fmt.Errorf("%s has ended: nothing can be typed any more", c.info.ID)
+	case c.moved:
+		return tool.Result{}, fmt.Errorf("%s has no input: it began without background, and was moved there later; to type, stop it and start it with background: true", c.info.ID)
 	case a.EOF && c.info.Terminal:
 		return tool.Result{}, errors.New("eof is for commands without a terminal: here type \\u0004")
 	}

@@ -3,8 +3,10 @@
 package commands_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -35,14 +37,15 @@ func TestMove(t *testing.T) {
 		p.noticed = make(chan commands.Notice, 1)
 		result := make(chan tool.Result)
 		go func() {
-			result <- p.call("shell_exec", args{"command": "echo begun; until [ -e go ]; do sleep 0.02; done; echo done; exit 3"})
+			result <- p.call("shell_exec", args{"command": "printf 'begun, '; until [ -e go ]; do sleep 0.02; done; echo done; exit 3"})
 		}()
 		p.moved("anna")
 		r := <-result
 		if want := "anna has moved the command to the background, so that you can do other work: cmd_1 runs in the background"; r.IsError || !strings.HasPrefix(r.Text, want) || r.Meta["commandId"] != "cmd_1" {
 			t.Errorf("the call returned %+v", r)
 		}
-		p.has("shell_output", args{"until": "begun"}, "begun\n", "cmd_1 runs")
+		p.has("shell_output", args{"until": "begun"}, "begun, ", "cmd_1 runs")
+		p.has("shell_input", args{"id": "cmd_1", "text": "y\n"}, "cmd_1 has no input: it began without background")
 		if err := os.WriteFile(filepath.Join(p.dir, "go"), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -50,8 +53,8 @@ func TestMove(t *testing.T) {
 		if n.End == nil || n.End.Status != 3 {
 			t.Errorf("the notice is %+v", n)
 		}
-		p.has("shell_output", args{"id": "cmd_1"}, "done\n", "exit status 3")
-		if told := p.told(); !strings.Contains(told, "cmd_1 start echo begun") {
+		p.has("shell_output", args{"id": "cmd_1", "from": 0}, "begun, done\n", "exit status 3")
+		if told := p.told(); !strings.Contains(told, "cmd_1 start printf") {
 			t.Error(told)
 		}
 		if err := p.commands.Move("anna"); err == nil || !strings.Contains(err.Error(), "no call of the session waits for a command") {
@@ -60,24 +63,37 @@ func TestMove(t *testing.T) {
 	})
 }
 
-// TestMoveEnds: a moved command ends with its session, and with shell_stop; a long output before the move
-// is kept as the result of the call would have kept it.
+// TestMoveEnds: a moved command ends with its session, and with shell_stop; of a long output before the
+// move the beginning and the end are kept.
 func TestMoveEnds(t *testing.T) {
 	each(t, func(t *testing.T, p *place) {
+		last := filepath.Join(p.dir, "last")
 		result := make(chan tool.Result)
 		run := func() {
 			result <- p.call("shell_exec", args{"command": "yes 0123456789 | head -c 400000; echo LAST > last; echo LAST; exec sleep 1000"})
 		}
 		go run()
-		for {
-			if _, err := os.Stat(filepath.Join(p.dir, "last")); err == nil {
-				break
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		for _, err := os.Stat(last); err != nil; _, err = os.Stat(last) {
+			select {
+			case r := <-result:
+				t.Fatalf("the command has ended: %+v", r)
+			case <-ctx.Done():
+				t.Fatal("the command has not written all")
+			case <-time.After(10 * time.Millisecond):
 			}
-			<-time.After(10 * time.Millisecond)
 		}
 		p.moved("anna")
 		<-result
 		p.has("shell_output", args{"until": "LAST"}, "LAST")
+		if begins := p.call("shell_output", args{"from": 0}).Text; !strings.HasPrefix(begins, "0123456789\n0123456789\n") {
+			t.Errorf("the output begins with %.100q", begins)
+		}
+		const kept = 25 << 10 // from the beginning: half of what a result has
+		if cut := p.call("shell_output", args{"from": kept}).Text; !regexp.MustCompile(`^\n\[… [1-9]\d* bytes of the output are lost here: .*\]\n`).MatchString(cut) {
+			t.Errorf("at its cut it is %.200q", cut)
+		}
 		p.has("shell_stop", args{"id": "cmd_1"}, "stopped by shell_stop")
 		go run()
 		p.moved("anna")

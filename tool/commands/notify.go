@@ -48,9 +48,9 @@ func (n Notice) Message(c Info) string {
 	return b.String()
 }
 
-// notify tells the session of each line that matches, of none without re, and of the command's end unless the model knows
-// of it. It begins once shown is closed, when the call that has started the command has its result.
-// It returns with the command.
+// notify tells the session of each line that matches re, and of the command's end unless the model
+// knows of it. Without re it tells of the end alone. It begins once shown is closed: the call that
+// has started the command then has its result. It returns when the command has ended.
 func (c *command) notify(s Session, re *regexp.Regexp, shown <-chan struct{}) {
 	<-shown
 	var n Notice

@@ -56,14 +56,17 @@ func (h *Buffer) ReadFrom(r io.Reader) (int64, error) {
 	return io.Copy(struct{ io.Writer }{h}, r)
 }
 
-// Redirect writes to w what was written so far, as Text returns it, and then all that is written. It
-// returns once w has the first.
+// Redirect writes to w all that is kept, byte for byte, and then all that is written. A line says how
+// much between the two ends is lost. It returns once w has the first.
 func (h *Buffer) Redirect(w io.Writer) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.onward = w
-	text, _ := h.text()
-	_, err := io.WriteString(w, text)
+	all := bytes.Clone(h.head)
+	if lost := h.total - int64(len(h.head)+len(h.tail)); lost > 0 {
+		all = fmt.Appendf(all, "\n[… %d bytes of the output are lost here: they came before the command went to the background …]\n", lost)
+	}
+	_, err := w.Write(append(all, h.tail...))
 	return err
 }
 
@@ -72,10 +75,6 @@ func (h *Buffer) Redirect(w io.Writer) error {
 func (h *Buffer) Text() (text string, cut bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.text()
-}
-
-func (h *Buffer) text() (text string, cut bool) {
 	half := h.Limit / 2
 	head, tail := h.head, h.tail[max(0, len(h.tail)-half):]
 	if cut = h.total > int64(len(head)+len(tail)); cut {
