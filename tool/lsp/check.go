@@ -3,6 +3,7 @@ package lsp
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 )
@@ -32,15 +33,21 @@ type job struct {
 	alone bool        // nobody waits for it any more; guarded by the client
 }
 
-// check has the server look at changed files. wait says whether an answer is worth a wait.
-func (c *client) check(edits []edit) (j *job, wait bool) {
+// check has the server look at changed files. waits says that somebody waits for the answer, and wait
+// that it is worth it.
+func (c *client) check(edits []edit, waits bool) (j *job, wait bool) {
 	j = &job{edits: edits, done: make(chan report, 1)}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.jobs) >= maxJobs {
-		return j, false
+	switch {
+	case c.ended:
+		j.done <- report{err: errEnded}
+		return j, true
+	case len(c.jobs) >= maxJobs:
+		j.done <- report{err: fmt.Errorf("it still works on %d earlier changes", maxJobs)}
+		return j, true
 	}
-	wait = c.overdue == 0
+	wait = waits && c.overdue == 0
 	if !wait {
 		j.alone = true
 		c.overdue++

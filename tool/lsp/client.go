@@ -39,6 +39,7 @@ type client struct {
 
 	mu        sync.Mutex
 	err       error // why it can't be used any more
+	ended     bool  // no work is begun any more
 	docs      map[string]*document
 	order     []string // of docs, the one longest unused first
 	published map[string]published
@@ -154,9 +155,15 @@ func (c *client) broken() error {
 	}
 }
 
+// errEnded is the error of a server that the session has ended.
+var errEnded = errors.New("it was ended")
+
 // end ends the server, and returns once nothing of it runs.
 func (c *client) end() error {
-	c.fail(errors.New("it was ended"))
+	c.fail(errEnded)
+	c.mu.Lock()
+	c.ended = true
+	c.mu.Unlock()
 	c.cancel()
 	_ = c.conn.Close()
 	err := c.process.End()

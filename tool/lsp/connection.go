@@ -33,11 +33,12 @@ const (
 type connection struct {
 	place    *Place
 	server   *Server
-	starting sync.WaitGroup // starts for which no edit waits any more
+	starting sync.WaitGroup   // added to by those that hold mu, while it is not closed
+	box      *sandbox.Session // nil means there is none yet; only a start uses it, and then Close
 
 	mu     sync.Mutex
-	box    *sandbox.Session // nil means there is none yet
-	client *client          // nil means that none was started
+	begun  *start  // nil means that none goes on
+	client *client // nil means that none was started
 	starts int
 	told   string // why there are no diagnostics, as the session was told
 	failed string // how the server has failed that ran before; the session has not been told
@@ -56,37 +57,6 @@ func (s *Servers) End(sessionID string) error {
 
 // Close ends all servers.
 func (s *Servers) Close() error { return s.open.Close() }
-
-// use returns a client of the server, which runs by these rules. It starts the server where none
-// runs, and does not wait for it.
-func (c *connection) use(rules *permission.Layers) (*client, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
-		return nil, errors.New("the session has ended")
-	}
-	if c.client != nil && c.client.broken() == nil {
-		return c.client, nil
-	}
-	if c.client != nil { // it is broken
-		why := c.client.broken()
-		if c.starts >= maxStarts {
-			return nil, fmt.Errorf("the language server %s has failed %d times and is not started again: %w", c.server.Name, c.starts, why)
-		}
-		c.failed = fmt.Sprintf("(%s: %s. It is started again.)", c.server.Name, clean(why.Error()))
-		if err := c.client.end(); err != nil {
-			return nil, err
-		}
-		c.client = nil
-	}
-	client, err := c.start(rules)
-	if err != nil {
-		return nil, fmt.Errorf("the language server %s does not start: %w", c.server.Name, err)
-	}
-	c.client = client
-	c.starts++
-	return client, nil
-}
 
 // sandboxed returns the sandbox of the server, which must hold it to the rules.
 func (c *connection) sandboxed(profile *sandbox.Profile) (*sandbox.Session, error) {
@@ -151,8 +121,8 @@ func (c *connection) planned(rules *permission.Layers) (args []string, profile *
 	return args, profile, nil
 }
 
-// start starts the server.
-func (c *connection) start(rules *permission.Layers) (*client, error) {
+// launch starts the program of the server.
+func (c *connection) launch(rules *permission.Layers) (*client, error) {
 	args, profile, err := c.planned(rules)
 	if err != nil {
 		return nil, err
@@ -241,24 +211,37 @@ func (c *connection) Close() error {
 	return err
 }
 
-// client returns the client for a file and the id of its language, or why there is none.
-func (p *Place) client(call *tool.Call, path string) (*client, error) {
+// serverFor returns the server for a file, or why there is none.
+func (p *Place) serverFor(path string) (*Server, error) {
 	server := p.For(path)
 	if server == nil {
 		return nil, fmt.Errorf("no language server is there for files like %s%s", filepath.Base(path), p.servers.untrusted(p, path))
 	}
-	return p.clientOf(call, server)
+	return server, nil
 }
 
-func (p *Place) clientOf(call *tool.Call, server *Server) (*client, error) {
+// errNoRules is the error of a call that a server can't be held to.
+var errNoRules = errors.New("there are no rules to run a language server by")
+
+// client returns the client of a server. It waits for its start.
+func (p *Place) client(ctx context.Context, call *tool.Call, server *Server) (*client, error) {
 	if call.Rules == nil {
-		return nil, errors.New("there are no rules to run a language server by")
+		return nil, errNoRules
 	}
-	c, err := p.connection(call.SessionID, server)
+	at, err := p.connection(call.SessionID, server)
 	if err != nil {
 		return nil, err
 	}
-	return c.use(call.Rules)
+	c, s, err := at.use(call.Rules)
+	if s == nil {
+		return c, err
+	}
+	select {
+	case <-s.done:
+		return s.client, s.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 }
 
 // untrusted says which server for a file may not run.

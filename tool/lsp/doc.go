@@ -9,8 +9,8 @@
 // workspace, and reaches no host.
 //
 // [Place.Watch] puts the diagnostics of a changed file behind the result of the tool that has
-// changed it. An edit waits [editTime] at most, and not at all for a server that still works on
-// an earlier edit. [Place.Tools] are diagnostics, definition, references and symbols.
+// changed it. An edit waits [editTime] at most, and not at all for a server that still starts
+// for an earlier edit, or works on one. [Place.Tools] are diagnostics, definition, references and symbols.
 //
 // A server is a stranger. What it writes is read within bounds, and shown as a stranger's text. Places
 // in files that the session may not read are counted, not named.

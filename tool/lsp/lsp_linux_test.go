@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -188,6 +189,68 @@ func TestBroken(t *testing.T) {
 				s.call("write_file", args{"path": "a.fk", "content": "fine " + strings.Repeat("x", 1<<18) + "\n"})
 			}
 		})
+	}
+}
+
+// TestEditsDuringStart: while a server starts the first edit waits for it, and the next ones don't. It looks
+// at all of them in their order once it runs.
+func TestEditsDuringStart(t *testing.T) {
+	s := open(t, "push")
+	release := s.servers.HoldStarts()
+	t.Cleanup(release)
+	s.is("write_file", args{"path": "a1.fk", "content": "ERR\n"}, "created a1.fk: 1 line, 4 bytes",
+		"(No diagnostics yet: fake has not answered within 2s. They come behind a later change, or by the tool diagnostics.)")
+	began := time.Now()
+	for _, path := range []string{"a2.fk", "a3.fk"} {
+		s.is("write_file", args{"path": path, "content": "ERR\n"}, "created "+path+": 1 line, 4 bytes",
+			"(No diagnostics yet: fake is starting. They come behind a later change, or by the tool diagnostics.)")
+	}
+	if took := time.Since(began); took > time.Second {
+		t.Errorf("two edits during the start took %s", took)
+	}
+	release()
+	s.call("diagnostics", args{"path": "a1.fk"}) // waits until it runs
+	var said strings.Builder
+	for deadline := time.Now().Add(time.Minute); !strings.Contains(said.String(), "a3.fk:"); {
+		if said.WriteString(s.call("write_file", args{"path": "later.fk", "content": time.Now().String()})); time.Now().After(deadline) {
+			t.Fatal(said.String())
+		}
+	}
+	one, two := strings.Index(said.String(), "a1.fk:1:1: error"), strings.Index(said.String(), "a2.fk:1:1: error")
+	if one < 0 || two < one || strings.Index(said.String(), "a3.fk:1:1: error") < two {
+		t.Errorf("not in the order of the edits: %s", &said)
+	}
+}
+
+// TestTooManyEdits: an edit that the server will never look at reports that, once.
+func TestTooManyEdits(t *testing.T) {
+	s := open(t, "push")
+	release := s.servers.HoldStarts()
+	t.Cleanup(release)
+	for range 50 {
+		s.call("write_file", args{"path": "a.fk", "content": "fine\n"})
+	}
+	s.is("write_file", args{"path": "a.fk", "content": "one\n"}, "replaced a.fk: 1 line, 4 bytes", "(no diagnostics: fake is starting, and 50 changes wait for it)")
+	s.is("write_file", args{"path": "a.fk", "content": "two\n"}, "replaced a.fk: 1 line, 4 bytes")
+}
+
+// TestEndDuringStart: a session ends while edits wait for a server.
+func TestEndDuringStart(t *testing.T) {
+	for range 3 {
+		s := open(t, "push")
+		release := s.servers.HoldStarts()
+		t.Cleanup(release)
+		var edits sync.WaitGroup
+		for _, path := range []string{"a1.fk", "a2.fk", "a3.fk"} {
+			edits.Go(func() { s.call("write_file", args{"path": path, "content": "ERR\n"}) })
+		}
+		edits.Go(func() {
+			if err := s.servers.End("ses"); err != nil {
+				t.Error(err)
+			}
+		})
+		release()
+		edits.Wait()
 	}
 }
 

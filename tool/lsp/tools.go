@@ -124,12 +124,16 @@ func (t *serverTool) Run(ctx context.Context, call *tool.Call) (tool.Result, err
 	if err != nil {
 		return tool.Result{}, err
 	}
-	c, err := t.place.client(call, path)
+	server, err := t.place.serverFor(path)
 	if err != nil {
 		return tool.Result{}, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, askTime, fmt.Errorf("the language server %s has not answered within %s: it may still be reading the workspace", c.server.Name, errtext.Duration(askTime)))
+	ctx, cancel := context.WithTimeoutCause(ctx, askTime, fmt.Errorf("the language server %s has not answered within %s: it may still be reading the workspace", server.Name, errtext.Duration(askTime)))
 	defer cancel()
+	c, err := t.place.client(ctx, call, server)
+	if err != nil {
+		return tool.Result{}, err
+	}
 	q := &question{client: c, call: call, arguments: a, path: path, content: string(content)}
 	if err := q.show(ctx); err != nil {
 		return tool.Result{}, fmt.Errorf("%s: %w", c.server.Name, err)

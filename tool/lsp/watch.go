@@ -149,16 +149,20 @@ func (p *Place) after(ctx context.Context, call *tool.Call, before map[string]*s
 
 // ask returns what a server says of changes.
 func (p *Place) ask(ctx context.Context, call *tool.Call, server *Server, edits []edit) (texts []string) {
-	c, err := p.startFor(ctx, call, server, edits)
+	c, j, err := p.startFor(ctx, call, server, edits)
+	var slow *slowStart
 	switch {
+	case errors.As(err, &slow):
+		return []string{notYet(err)}
 	case err != nil:
 		return p.once(call.SessionID, server, err)
-	case c == nil:
-		return []string{notYet(server, editTime)}
 	}
 	texts = p.failures(call.SessionID, server)
 	late := c.lateReports()
-	j, wait := c.check(edits)
+	wait := true
+	if j == nil {
+		j, wait = c.check(edits, true)
+	}
 	for i := range late {
 		late[i].server += ", late, of an earlier change"
 		texts = append(texts, late[i].text(call.Readable))
@@ -175,48 +179,45 @@ func (p *Place) ask(ctx context.Context, call *tool.Call, server *Server, edits 
 		return append(texts, r.text(call.Readable))
 	case <-ctx.Done():
 		c.leave(j)
-		return append(texts, notYet(server, max(time.Second, time.Since(began).Round(time.Second))))
+		return append(texts, notYet(errSlow(server.Name, max(time.Second, time.Since(began).Round(time.Second)))))
 	}
 }
 
-// notYet says that an edit has waited for a server, and waits no longer.
-func notYet(server *Server, after time.Duration) string {
-	return fmt.Sprintf("(No diagnostics yet: %v. They come behind a later change, or by the tool %s.)", errSlow(server.Name, after), toolcatalog.Diagnostics)
+// notYet says why an edit waits for a server no longer.
+func notYet(why error) string {
+	return fmt.Sprintf("(No diagnostics yet: %v. They come behind a later change, or by the tool %s.)", why, toolcatalog.Diagnostics)
 }
 
-// startFor returns the client of a server, nil if it takes longer to start than ctx lasts. Then the edits
-// are looked at once it runs.
-func (p *Place) startFor(ctx context.Context, call *tool.Call, server *Server, edits []edit) (*client, error) {
+// slowStart is the error of an edit that is looked at once the server runs.
+type slowStart struct{ error }
+
+// startFor returns the client of a server, and the check of the edits if the server was started for them.
+// The first edit waits for the start. The next ones get a [slowStart] at once.
+func (p *Place) startFor(ctx context.Context, call *tool.Call, server *Server, edits []edit) (*client, *job, error) {
+	if call.Rules == nil {
+		return nil, nil, errNoRules
+	}
 	at, err := p.connection(call.SessionID, server)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	type start struct {
-		client *client
-		err    error
+	c, s, err := at.use(call.Rules)
+	if s == nil {
+		return c, nil, err
 	}
-	started, left := make(chan start), make(chan struct{})
-	at.starting.Go(func() {
-		c, err := p.clientOf(call, server)
-		select {
-		case started <- start{c, err}:
-			return
-		case <-left:
-		}
-		if err != nil {
-			at.mu.Lock()
-			at.failed = "(" + clean(err.Error()) + ")"
-			at.mu.Unlock()
-		} else if j, wait := c.check(edits); wait {
-			c.leave(j)
-		}
-	})
+	first, err := at.enqueue(s, edits)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case !first:
+		return nil, nil, &slowStart{fmt.Errorf("%s is starting", server.Name)}
+	}
 	select {
-	case s := <-started:
-		return s.client, s.err
+	case <-s.done:
+		return s.client, s.first, s.err
 	case <-ctx.Done():
-		close(left)
-		return nil, nil
+		at.leave(s)
+		return nil, nil, &slowStart{errSlow(server.Name, editTime)}
 	}
 }
 

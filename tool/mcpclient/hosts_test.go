@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentworker/worker/internal/chromium"
 	"github.com/agentworker/worker/internal/mcpconfig"
 	"github.com/agentworker/worker/tool"
 )
@@ -107,20 +107,25 @@ func TestNPMOverHTTP(t *testing.T) {
 	for transport, path := range map[string]string{"streamableHttp": "/mcp", "sse": "/sse"} {
 		t.Run(transport, func(t *testing.T) {
 			t.Parallel()
-			port := serve(t, "PORT=", "mcp-server-everything", transport)
+			port := serve(t, "PORT=0", "mcp-server-everything", transport)
 			everything(newPlace(t, &mcpconfig.Server{Name: "npm", Transport: mcpconfig.HTTP, URL: "http://127.0.0.1:" + port + path, File: "test"}))
 		})
 	}
 	t.Run("playwright", func(t *testing.T) {
 		t.Parallel()
-		port := serve(t, "PLAYWRIGHT_MCP_PORT=", "playwright-mcp", chromium()...)
+		port := serve(t, "PLAYWRIGHT_MCP_PORT=0", "playwright-mcp", browserArgs(t)...)
 		browse(newPlace(t, &mcpconfig.Server{Name: "npm", Transport: mcpconfig.HTTP, URL: "http://localhost:" + port + "/mcp", File: "test"}))
 	})
 }
 
-// chromium are the arguments for the machine's browser.
-func chromium() []string {
-	return []string{"--headless", "--isolated", "--no-sandbox", "--executable-path", "/usr/bin/chromium"}
+// browserArgs are the arguments for the machine's browser.
+func browserArgs(t *testing.T) []string {
+	t.Helper()
+	path, err := chromium.Path()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []string{"--headless", "--isolated", "--no-sandbox", "--executable-path", path}
 }
 
 // browse has the browser open a page, use it, and take a picture.
@@ -140,20 +145,15 @@ func browse(p *place) {
 
 // TestPlaywright runs a browser in the sandbox of its server.
 func TestPlaywright(t *testing.T) {
-	browse(newPlace(t, program(t, "playwright-mcp", chromium()...)))
+	browse(newPlace(t, program(t, "playwright-mcp", browserArgs(t)...)))
 }
 
-// serve starts a server over HTTP, on a free port in a variable, and returns the port once it is heard.
-func serve(t *testing.T, variable, name string, args ...string) string {
+// serve starts a server over HTTP, which a variable has listen on a port of the system's choice, and returns
+// the port once it is heard.
+func serve(t *testing.T, variable, name string, args ...string) (port string) {
 	t.Helper()
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, port, _ := net.SplitHostPort(free.Addr().String())
-	free.Close()
 	cmd := exec.Command(fromNPM(t, name), args...)
-	cmd.Dir, cmd.Env = t.TempDir(), append(os.Environ(), variable+port)
+	cmd.Dir, cmd.Env = t.TempDir(), append(os.Environ(), variable)
 	said, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -162,12 +162,13 @@ func serve(t *testing.T, variable, name string, args ...string) string {
 		t.Fatal(err)
 	}
 	var lines strings.Builder
-	ready, read := make(chan struct{}), make(chan struct{})
+	ready, read := make(chan string, 1), make(chan struct{})
 	go func() {
 		defer close(read)
 		for in := bufio.NewScanner(said); in.Scan(); {
-			if fmt.Fprintln(&lines, in.Text()); strings.Contains(in.Text(), port) {
-				close(ready)
+			fmt.Fprintln(&lines, in.Text())
+			if port := heard(cmd.Process.Pid); port != "" { // once it has written that it listens
+				ready <- port
 				_, _ = io.Copy(io.Discard, said)
 				return
 			}
@@ -179,11 +180,36 @@ func serve(t *testing.T, variable, name string, args ...string) string {
 		_ = cmd.Wait()
 	})
 	select {
-	case <-ready:
+	case port = <-ready:
 	case <-read:
 		t.Fatalf("%s does not serve: %s", name, &lines)
 	case <-time.After(time.Minute):
 		t.Fatalf("%s is not heard", name)
 	}
 	return port
+}
+
+// heard returns the port that a process listens on; empty means there is none. Servers say which one they were
+// told, not which one they have.
+func heard(pid int) string {
+	folder := fmt.Sprintf("/proc/%d/", pid)
+	fds, _ := os.ReadDir(folder + "fd") // none: the process has ended
+	sockets := map[string]bool{}
+	for _, fd := range fds {
+		to, _ := os.Readlink(folder + "fd/" + fd.Name())
+		sockets[to] = true
+	}
+	for _, table := range []string{"net/tcp", "net/tcp6"} {
+		text, _ := os.ReadFile(folder + table)
+		for line := range strings.Lines(string(text)) {
+			f := strings.Fields(line) // proc_net_tcp in the kernel's documentation; 0A is LISTEN
+			if len(f) < 10 || f[3] != "0A" || !sockets["socket:["+f[9]+"]"] {
+				continue
+			}
+			if port, err := strconv.ParseUint(f[1][strings.LastIndex(f[1], ":")+1:], 16, 16); err == nil {
+				return strconv.FormatUint(port, 10)
+			}
+		}
+	}
+	return ""
 }
