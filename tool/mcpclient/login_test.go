@@ -37,7 +37,9 @@ type authServer struct {
 	asked   map[string]url.Values // by codes
 	valid   map[string]bool       // access tokens
 	renewed int
-	lasts   int // seconds that a token is valid
+	lasts   int    // seconds that a token is valid
+	refresh string // the refresh token that is good, once
+	during  func() // called while a token is renewed
 }
 
 func newAuthServer(t *testing.T) *authServer {
@@ -89,6 +91,11 @@ func newAuthServer(t *testing.T) *authServer {
 	mux.HandleFunc("/token", func(w http.ResponseWriter, r *http.Request) {
 		_ = r.ParseForm()
 		a.mu.Lock()
+		if during := a.during; during != nil && r.Form.Get("grant_type") == "refresh_token" {
+			a.mu.Unlock()
+			during()
+			a.mu.Lock()
+		}
 		defer a.mu.Unlock()
 		switch r.Form.Get("grant_type") {
 		case "authorization_code":
@@ -99,7 +106,7 @@ func newAuthServer(t *testing.T) *authServer {
 				return
 			}
 		case "refresh_token":
-			if r.Form.Get("refresh_token") != "again" {
+			if r.Form.Get("refresh_token") != a.refresh {
 				http.Error(w, `{"error":"invalid_grant"}`, http.StatusBadRequest)
 				return
 			}
@@ -107,7 +114,8 @@ func newAuthServer(t *testing.T) *authServer {
 		}
 		token := fmt.Sprintf("token-%d", len(a.valid)+1)
 		a.valid[token] = true
-		answer(w, map[string]any{"access_token": token, "token_type": "Bearer", "expires_in": a.lasts, "refresh_token": "again"})
+		a.refresh = "again-" + token
+		answer(w, map[string]any{"access_token": token, "token_type": "Bearer", "expires_in": a.lasts, "refresh_token": a.refresh})
 	})
 	return a
 }
@@ -143,7 +151,7 @@ func TestLogin(t *testing.T) {
 		t.Fatalf("%d tools, %v", n, err)
 	}
 	p.wants(p.call("mcp__far__echo", "hello"), false, "hello")
-	files, err := filepath.Glob(filepath.Join(p.opts.StateDir, "mcp-logins", "*"))
+	files, err := filepath.Glob(filepath.Join(p.opts.StateDir, "mcp-logins", "*.json"))
 	if err != nil || len(files) != 1 {
 		t.Fatalf("%v, %v", files, err)
 	}
@@ -217,7 +225,7 @@ func TestLoginAttacks(t *testing.T) {
 	if _, err := p.Login(t.Context(), stranger, p.ws, browser); err == nil || !strings.Contains(err.Error(), "not trusted") {
 		t.Errorf("a server that nobody trusts: %v", err)
 	}
-	if files, _ := filepath.Glob(filepath.Join(p.opts.StateDir, "mcp-logins", "*")); len(files) > 0 {
+	if files, _ := filepath.Glob(filepath.Join(p.opts.StateDir, "mcp-logins", "*.json")); len(files) > 0 {
 		t.Errorf("kept: %v", files)
 	}
 }

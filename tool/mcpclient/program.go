@@ -46,11 +46,7 @@ func (c *connection) sandboxed() (*sandbox.Session, error) {
 func (c *connection) reach(_ context.Context, at, name string) error {
 	switch {
 	case name == "" && !reaches(c.said.Hosts, at):
-		remedy := fmt.Sprintf("'worker mcp servers trust %s --host %s'", c.server.Name, at)
-		if c.server.Literal { // an editor has brought it
-			remedy = fmt.Sprintf("'worker acp --server-host %s=%s'", c.server.Name, at)
-		}
-		return fmt.Errorf("the MCP server %s may not reach %s: %s allows it", c.server.Name, at, remedy)
+		return fmt.Errorf("the MCP server %s may not reach %s: %s allows it", c.server.Name, at, c.naming(at))
 	case name != "" && hostport.Internal(at) && !reaches(c.said.Hosts, at):
 		return fmt.Errorf("%s leads to %s, an address of this machine or its network", name, at)
 	}
@@ -61,6 +57,14 @@ func (c *connection) reach(_ context.Context, at, name string) error {
 		}
 	}
 	return nil
+}
+
+// naming is the command that names a host which the server may reach.
+func (c *connection) naming(host string) string {
+	if c.server.Literal { // an editor has brought it
+		return fmt.Sprintf("'worker acp --server-host %s=%s'", c.server.Name, host)
+	}
+	return fmt.Sprintf("'worker mcp servers trust %s --host %s'", c.server.Name, host)
 }
 
 // held reports whether the sandbox holds the program to the rules, and if not, why.

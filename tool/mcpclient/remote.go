@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os/exec"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -36,11 +37,7 @@ func (c *connection) remote(ctx context.Context, client *mcp.Client, server *mcp
 		session, err := connect(&mcp.SSEClientTransport{Endpoint: server.URL, HTTPClient: caller})
 		return session, watch(run, session), err
 	}
-	authorize, err := c.handler(ctx, caller, server)
-	if err != nil {
-		return nil, run, err
-	}
-	session, err := connect(&mcp.StreamableClientTransport{Endpoint: server.URL, HTTPClient: caller, MaxRetries: 3, OAuthHandler: authorize})
+	session, err := connect(&mcp.StreamableClientTransport{Endpoint: server.URL, HTTPClient: caller, MaxRetries: 3, OAuthHandler: c.handler(ctx, caller)})
 	if err == nil {
 		return session, watch(run, session), nil
 	}
@@ -93,12 +90,10 @@ func (c *connection) caller(ctx context.Context, server *mcpconfig.Server) (*htt
 			headers.Set(name, text)
 		}
 	}
-	dialer := &net.Dialer{Timeout: startTime}
-	if !hostport.Internal(hostOf(at)) {
-		dialer.Control = func(_, address string, _ syscall.RawConn) error { return outside(at.Host, address) }
-	}
 	base := http.DefaultTransport.(*http.Transport).Clone()
-	base.DialContext = dialer.DialContext
+	if base.DialContext = (&net.Dialer{Timeout: startTime}).DialContext; !hostport.Internal(hostOf(at)) {
+		c.dialOutside(base, at)
+	}
 	return &http.Client{
 		Transport: &withHeaders{base: base, host: at.Host, headers: headers},
 		CheckRedirect: func(req *http.Request, via []*http.Request) error {
@@ -118,17 +113,49 @@ func hostOf(u *url.URL) string {
 	return net.JoinHostPort(u.Hostname(), map[string]string{"http": "80"}[u.Scheme]+map[string]string{"https": "443"}[u.Scheme])
 }
 
-// outside refuses addresses of this machine and link-local ones, to which the name of a
-// server on another machine must not lead.
-func outside(host, address string) error {
+// dialOutside has a transport for a server on another machine reach no address of this machine. The
+// server itself may be on this network; any other host, as that of its login, must be named to be there.
+func (c *connection) dialOutside(base *http.Transport, at *url.URL) {
+	var proxies sync.Map // by their hosts, which the environment names
+	if proxy := base.Proxy; proxy != nil {
+		base.Proxy = func(r *http.Request) (*url.URL, error) {
+			u, err := proxy(r)
+			if u != nil {
+				proxies.Store(u.Hostname(), true)
+			}
+			return u, err
+		}
+	}
+	base.DialContext = func(ctx context.Context, network, to string) (net.Conn, error) {
+		host, _, err := net.SplitHostPort(to)
+		if err != nil {
+			return nil, err
+		}
+		_, named := proxies.Load(host)
+		named = named || strings.EqualFold(host, at.Hostname()) || reaches(c.said.Hosts, to)
+		d := &net.Dialer{Timeout: startTime, Control: func(_, address string, _ syscall.RawConn) error {
+			inside, err := outside(to, address)
+			if inside && !named {
+				err = fmt.Errorf("%s leads to %s, an address of this machine or its network: %s allows it", to, address, c.naming(to))
+			}
+			return err
+		}}
+		return d.DialContext(ctx, network, to)
+	}
+}
+
+// outside refuses addresses of this machine and link-local ones, to which the name of a server on
+// another machine must not lead. inside are those of this network.
+func outside(host, address string) (inside bool, err error) {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil {
-		return err
+		return false, err
 	}
-	if a := to.Addr().Unmap(); a.IsLoopback() || a.IsLinkLocalUnicast() || a.IsUnspecified() || a.IsMulticast() {
-		return fmt.Errorf("%s leads to %s, an address of this machine", host, address)
+	a := to.Addr().Unmap()
+	if a.IsLoopback() || a.IsLinkLocalUnicast() || a.IsUnspecified() || a.IsMulticast() {
+		return false, fmt.Errorf("%s leads to %s, an address of this machine", host, address)
 	}
-	return nil
+	return hostport.InternalAddr(a), nil
 }
 
 // withHeaders adds headers to the requests to one host, and bounds what it answers.

@@ -87,7 +87,7 @@ type Status struct {
 
 // New returns the servers of a workspace. It starts nothing.
 func New(opts Options) *Servers {
-	return &Servers{opts: opts, lists: lists{filepath.Join(opts.StateDir, "mcp")}, logins: logins{filepath.Join(opts.StateDir, "mcp-logins"), new(sync.Mutex)}, files: map[string]readFile{}, known: map[string]kept{}, failed: map[string]failure{}}
+	return &Servers{opts: opts, lists: lists{filepath.Join(opts.StateDir, "mcp")}, logins: logins{filepath.Join(opts.StateDir, "mcp-logins")}, files: map[string]readFile{}, known: map[string]kept{}, failed: map[string]failure{}}
 }
 
 // Configured returns the servers that there are now: the user's own, then those of files.

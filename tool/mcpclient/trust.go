@@ -18,7 +18,7 @@ type Trusted struct {
 	Name  string    `json:"name"`
 	Time  time.Time `json:"time"`
 	Allow bool      `json:"allow,omitempty"` // its tools are not asked about; rules can still ask and deny
-	Hosts []string  `json:"hosts,omitempty"` // what its program may reach: HOST, HOST:PORT or *.DOMAIN
+	Hosts []string  `json:"hosts,omitempty"` // what its program, or its login on this network, may reach: HOST, HOST:PORT or *.DOMAIN
 	Read  []string  `json:"read,omitempty"`  // folders besides the workspace that its program sees, absolute
 	Write []string  `json:"write,omitempty"` // folders that it writes in, absolute
 }
