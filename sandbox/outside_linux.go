@@ -305,8 +305,8 @@ var closedLook struct {
 	found []string
 }
 
-// closedFor is how long a look counts at least. Only an administrator changes what it finds. A command
-// sees what comes after its start in any case.
+// closedFor is how long a look counts at least. So a command may see what an administrator has made
+// there up to a second before its start, as it sees what comes after its start.
 const closedFor = time.Second
 
 // closedBelow returns the files and folders below dirs that not everybody may read, the highest of

@@ -40,7 +40,7 @@ func New(opts Options) (*Service, error) {
 		log:      log,
 	}
 	s.plans = &planner{
-		agents: opts.Agents, root: opts.Root, files: workdir.FilesOf(opts.Root, opts.SharedFiles), shell: opts.Shell, text: cmp.Or(opts.Instructions, instructions.NewReader(opts.Root, &instructions.Options{Logger: log})), rules: opts.Rules, limits: limits, log: log,
+		agents: opts.Agents, root: opts.Root, files: workdir.FilesOf(opts.Root, opts.LocalStore, opts.SharedFiles), shell: opts.Shell, text: cmp.Or(opts.Instructions, instructions.NewReader(opts.Root, &instructions.Options{Logger: log})), rules: opts.Rules, limits: limits, log: log,
 		models: opts.AgentModels, efforts: opts.AgentEfforts,
 		tools: slices.Clone(opts.Tools), servers: opts.Servers, in: opts.In, withTask: s.withTask, subagent: s.forSkill, planExit: s.planExit,
 		skills: opts.Skills, sessions: opts.Sessions,

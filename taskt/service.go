@@ -46,6 +46,9 @@ type Options struct {
 	// machine. Otherwise a worker takes over only sessions that worked in its own Root.
 	SharedFiles bool
 
+	// LocalStore says that all workers of the workspace are on this machine.
+	LocalStore bool
+
 	// Servers are the MCP servers whose tools children may be offered; nil means none.
 	Servers workdir.Servers
 

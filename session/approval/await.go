@@ -17,7 +17,7 @@ const recheckEvery = time.Second
 // ByRules is the name of the answerer if rules allow a call that waits.
 const ByRules = "the rules"
 
-// Answers are the stored answers to an  The first one counts.
+// Answers are the stored answers to an approval. The first one counts.
 type Answers interface {
 	// Await waits for an answer that somebody else stores.
 	Await(ctx context.Context) (*Approval, error)

@@ -171,7 +171,7 @@ func (w *search) countSince(ctx context.Context, upTo uint64) error {
 
 // indexDelay bounds how far a record in the bucket lags behind its session's log: see
 // [search.unindexed].
-const indexDelay = 3 * time.Minute
+const indexDelay = 13 * time.Minute // the longest lease, and 3 min
 
 // unindexed returns the sessions with a log but without a stored record: their process was
 // killed in between. The first of them begins at the sequence number first; 0 means there
@@ -180,9 +180,9 @@ const indexDelay = 3 * time.Minute
 //
 // Earlier sessions have their record. A living process writes a session's record within
 // [indexInterval], or the session fails within [WriteTimeout] or two. If the process is
-// killed instead, the others of the workspace search here within [lease.Lease.Duration] and a minute.
-// Only until then do they write to the bucket without a search. These times together are
-// about 100 s.
+// killed instead, the others of the workspace search here once its lease, of 10 min at most,
+// is over, and a minute. Only until then do they write to the bucket without a search.
+// Beside the lease, these times together are about 80 s.
 func (w *search) unindexed(ctx context.Context) (open []Stored, first uint64, err error) {
 	entries := w.index.bus.EntriesAfter(ctx, log.OpenedKind, w.last.Events)
 	if w.all() {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/agentworker/worker/agentdefs/skills"
 	"github.com/agentworker/worker/internal/strictjson"
@@ -93,6 +94,9 @@ func (t *Tool) read(data json.RawMessage) (in args, s *skills.Skill, err error) 
 			names = append(names, s.Name)
 		}
 		return in, nil, fmt.Errorf("there is no skill %q; the skills are: %s", termtext.OneLine(in.Name, termtext.MaxTitle), termtext.CutBytes(strings.Join(names, ", "), 2000))
+	}
+	if n := utf8.RuneCountInString(in.Arguments); n > maxArguments {
+		return in, nil, fmt.Errorf("arguments has %d characters, more than the %d that a skill takes", n, maxArguments)
 	}
 	return in, t.usable[i], nil
 }

@@ -29,11 +29,16 @@ func TestFilesSame(t *testing.T) {
 	if err := shared.Same(other); err != nil {
 		t.Error(err)
 	}
-	if err := (workdir.Files{Root: "/w"}).Same(workdir.Files{Root: "/w"}); err == nil {
-		t.Error("two machines without names are taken for one")
+	for _, unknown := range []workdir.Files{{}, {Root: "/w", ID: "1"}, {Host: "a", Root: "/w"}} {
+		if unknown.Same(unknown) == nil {
+			t.Errorf("%+v may be of two machines, or two folders", unknown)
+		}
+	}
+	if err := (workdir.Files{Host: "a", Root: "/w", Local: true}).Same(workdir.Files{Host: "b", Root: "/w", Local: true}); err != nil {
+		t.Error("a machine has another name: ", err)
 	}
 	dir := t.TempDir()
-	if err := workdir.FilesOf(dir, false).Same(workdir.FilesOf(dir, false)); err != nil {
+	if err := workdir.FilesOf(dir, true, false).Same(workdir.FilesOf(dir, true, false)); err != nil {
 		t.Error(err)
 	}
 }

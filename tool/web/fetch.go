@@ -158,22 +158,11 @@ func (t *fetchTool) fetch(ctx context.Context, call *tool.Call, u *url.URL, form
 		if err != nil {
 			return nil, plain(u, err)
 		}
-		next := ""
-		if res.status >= 300 && res.status < 400 {
-			next = res.header.Get("Location")
-		}
+		to, err := t.next(ctx, call, u, res)
 		switch {
-		case next != "":
-			to, err := u.Parse(next)
-			if err == nil {
-				to, err = Canonical(to.String())
-			}
-			if err != nil {
-				return nil, fmt.Errorf("%s redirects to what is no URL: %w", u, err)
-			}
-			if err := t.redirect(ctx, call, u, to); err != nil {
-				return nil, err
-			}
+		case err != nil:
+			return nil, err
+		case to != nil:
 			u = to
 			continue
 		case res.status != http.StatusOK:
@@ -196,6 +185,22 @@ func said(res *response) string {
 		}
 	}
 	return ""
+}
+
+// next returns where an answer redirects to, after a decision on that; nil means nowhere.
+func (t *fetchTool) next(ctx context.Context, call *tool.Call, u *url.URL, res *response) (*url.URL, error) {
+	location := res.header.Get("Location")
+	if res.status < 300 || res.status >= 400 || location == "" {
+		return nil, nil
+	}
+	to, err := u.Parse(location)
+	if err == nil {
+		to, err = Canonical(to.String())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s redirects to what is no URL: %w", u, err)
+	}
+	return to, t.redirect(ctx, call, u, to)
 }
 
 // redirect decides on a redirect. To another host or port it is a call of its own, which people may be

@@ -212,14 +212,22 @@ func TestRobots(t *testing.T) {
 		{200, "User-agent: other\nDisallow: /\n", "/open /closed/x"},
 		{200, "\x00\xff<html>", "/open /closed/x"},
 		{404, "", "/open /closed/x"},
-		{301, "", "/open /closed/x"},
+		{301, "", "/open /closed/x"},                          // to nowhere
+		{302, "User-agent: *\nDisallow: /closed/\n", "/open"}, // the text is where it leads to
 		{503, "", ""},
 	} {
 		asked := 0
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/robots.txt" {
 				asked++
+				if c.status == 302 {
+					w.Header().Set("Location", "/elsewhere.txt")
+				}
 				w.WriteHeader(c.status)
+				fmt.Fprint(w, c.robots)
+				return
+			}
+			if r.URL.Path == "/elsewhere.txt" {
 				fmt.Fprint(w, c.robots)
 				return
 			}

@@ -47,15 +47,11 @@ func (t *fetchTool) asked(ctx context.Context, call *tool.Call, client *http.Cli
 		if d := call.Rules.Decide(values(file)); d.Action == permission.Deny {
 			return fmt.Errorf("%s is not fetched: whether the site wants it is not known, since %s", u, d.Reason())
 		}
-		res, err := t.get(ctx, client, file)
+		res, err := t.followed(ctx, call, client, file)
 		if err != nil {
-			return plain(file, err)
+			return err
 		}
-		status := res.status
-		if status >= 300 && status < 400 { // it is not followed: no file
-			status = http.StatusNotFound
-		}
-		if says, err = robotstxt.FromStatusAndBytes(status, res.body[:min(len(res.body), maxRobots)]); err != nil {
+		if says, err = robotstxt.FromStatusAndBytes(res.status, res.body[:min(len(res.body), maxRobots)]); err != nil {
 			return fmt.Errorf("%s can't be read: %w", file, err)
 		}
 		t.sites.put(file.String(), says)
@@ -64,6 +60,28 @@ func (t *fetchTool) asked(ctx context.Context, call *tool.Call, client *http.Cli
 		return fmt.Errorf("%s is not fetched: %s does not want it (--web-robots)", u, file)
 	}
 	return nil
+}
+
+// followed gets a robots.txt, if need be from where it is redirected to (RFC 9309, 2.3.1.2).
+func (t *fetchTool) followed(ctx context.Context, call *tool.Call, client *http.Client, at *url.URL) (*response, error) {
+	for range maxRedirects + 1 {
+		res, err := t.get(ctx, client, at)
+		if err != nil {
+			return nil, plain(at, err)
+		}
+		to, err := t.next(ctx, call, at, res)
+		if err != nil {
+			return nil, err
+		}
+		if to == nil {
+			if res.status >= 300 && res.status < 400 { // to nowhere: no file
+				res.status = http.StatusNotFound
+			}
+			return res, nil
+		}
+		at = to
+	}
+	return nil, fmt.Errorf("%s: more than %d redirects", at, maxRedirects)
 }
 
 func (s *sites) get(file string) *robotstxt.RobotsData {

@@ -37,7 +37,7 @@ var readLimits = limits{3 * readTimeout, readTimeout}
 // safe to repeat. An error because the store is away is [ErrAway].
 func retry[T any](ctx context.Context, r *retrier, lim limits, f func(ctx context.Context) (T, error)) (T, error) {
 	v, err := retryWithin(ctx, r, lim, f)
-	if err != nil && !errors.Is(err, context.Canceled) && r.closed.Err() == nil && r.away(err) {
+	if err != nil && ctx.Err() == nil && r.closed.Err() == nil && r.away(err) {
 		err = awayError{err}
 	}
 	return v, err

@@ -188,14 +188,12 @@ func TrustRules(p *Program, ws *workspace.Workspace, files []Allowing, trusted b
 }
 
 // TrustableRules returns what the files of the workspace would allow: .agents/permissions.jsonc,
-// and the settings of other programs.
+// and the settings of other programs. The error says which can't be read; the others are returned
+// all the same.
 func TrustableRules(p *Program, ws *workspace.Workspace) ([]Allowing, error) {
 	own, err := NewRepositoryRules(p, ws).allowing()
-	if err != nil {
-		return nil, err
-	}
-	others, err := NewSettingsRules(p, ws, nil).allowing()
-	return append(own, others...), err
+	others, wrong := NewSettingsRules(p, ws, nil).allowing()
+	return append(own, others...), errors.Join(err, wrong)
 }
 
 // Untrusted returns a notice if files have rules that allow and nobody trusts them; else "".

@@ -254,7 +254,7 @@ func (a *Worker) openTasks() error {
 	a.Tasks, err = taskt.New(taskt.Options{
 		Sessions: a.Sessions,
 		Agents:   a.Agents,
-		Root:     ws.Root, SharedFiles: p.Settings.SharedFiles,
+		Root:     ws.Root, SharedFiles: p.Settings.SharedFiles, LocalStore: p.Settings.NATS == "",
 		Shell:        p.Shell(),
 		Tools:        in(""),
 		In:           in,

@@ -1,7 +1,9 @@
 package permissions
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -31,12 +33,13 @@ With FILE, a path in the workspace, it accepts no other.`,
 			if err != nil {
 				return err
 			}
-			files, err := app.TrustableRules(p.Program, ws)
-			if err != nil {
-				return cli.Usage(err)
+			files, wrong := app.TrustableRules(p.Program, ws)
+			if wrong != nil && len(args) == 0 {
+				return cli.Usage(wrong)
 			}
-			if files, err = chosen(files, args, ws.Root); err != nil {
-				return err
+			files, err = chosen(files, args, ws.Root)
+			if err != nil {
+				return errors.Join(err, wrong)
 			}
 			rules := 0
 			for _, f := range files {
@@ -66,22 +69,27 @@ With FILE, a path in the workspace, it accepts no other.`,
 	return cmd
 }
 
-// chosen returns the files that are named, relative to root; all if none is.
+// chosen returns the files that are named, relative to the current folder or to root; all if none is.
 func chosen(files []app.Allowing, names []string, root string) ([]app.Allowing, error) {
 	if len(names) == 0 {
 		return files, nil
 	}
 	var some []app.Allowing
 	for _, name := range names {
-		path := name
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(root, path)
-		}
-		i := slices.IndexFunc(files, func(f app.Allowing) bool { return f.Path == filepath.Clean(path) })
+		i := slices.IndexFunc(files, func(f app.Allowing) bool {
+			return sameFile(f.Path, name) || f.Path == filepath.Join(root, name)
+		})
 		if i < 0 {
 			return nil, cli.Usage(fmt.Errorf("%s: it has no rules that trust is about: 'worker trust --show' shows the files with some", name))
 		}
 		some = append(some, files[i])
 	}
 	return some, nil
+}
+
+// sameFile reports whether two paths lead to one file.
+func sameFile(a, b string) bool {
+	one, err := os.Stat(a)
+	other, wrong := os.Stat(b)
+	return err == nil && wrong == nil && os.SameFile(one, other)
 }

@@ -107,17 +107,18 @@ func checkHeader(name, value string) error {
 
 // checkMarks returns an error for a header with an unknown mark.
 func checkMarks(name, value string) error {
-	for _, found := range mark.FindAllStringSubmatch(value, -1) {
-		if !slices.Contains(marks, found[1]) {
-			return fmt.Errorf("%q has %s: write one of %s", name, found[1], strings.Join(marks, ", "))
+	for _, found := range mark.FindAllString(value, -1) {
+		if found[0] != '$' && !slices.Contains(marks, found) {
+			return fmt.Errorf("%q has %s: write one of %s", name, found, strings.Join(marks, ", "))
 		}
 	}
 	return nil
 }
 
-// mark matches a mark in a header, in whose place it names who asks. marks are all of them.
+// mark matches a mark in a header, in whose place it names who asks, and variables. marks are all
+// of the first.
 var (
-	mark  = regexp.MustCompile(`(?:^|[^$])(\{[a-z]+\})`)
+	mark  = regexp.MustCompile(`\$?\{[A-Za-z_-]+\}`)
 	marks = []string{"{agent}", "{user}", "{session}", "{workspace}"}
 )
 
