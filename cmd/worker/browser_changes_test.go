@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -10,7 +11,7 @@ import (
 
 const changesScript = `
 {"match": {"user": "build"}, "toolCalls": [{"name": "shell_exec", "arguments": {"command": "echo begun; until test -e go; do sleep 0.1; done"}}]}
-{"match": {"user": "build"}, "toolCalls": [{"name": "write_file", "arguments": {"path": "new.txt", "content": "new\n"}}, {"name": "write_file", "arguments": {"path": "old.txt", "content": "two\n"}}]}
+{"match": {"user": "build"}, "toolCalls": [{"name": "write_file", "arguments": {"path": "new.txt", "content": "new\n"}}, {"name": "write_file", "arguments": {"path": "folder.txt", "content": "new\n"}}, {"name": "write_file", "arguments": {"path": "old.txt", "content": "two\n"}}]}
 {"match": {"user": "build"}, "text": "It is built."}
 `
 
@@ -32,9 +33,14 @@ func TestPageChanges(t *testing.T) {
 	if err := os.WriteFile(file, []byte("three\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	blocked := filepath.Join(w.dir, "greeter", "folder.txt")
+	if err := errors.Join(os.Remove(blocked), os.Mkdir(blocked, 0o700)); err != nil {
+		t.Fatal(err)
+	}
 	b.click(".session button", "Undo its changes")
 	b.see(".undo .diff .add", "+new")
 	b.see(".undo .warned", "it was changed after the session's last change of it")
+	b.see(".undo", "It can't be undone: folder.txt is no file any more")
 	b.shoot("changes-wide", 1280, 900, "light")
 	b.shoot("changes-phone", 390, 844, "light")
 	b.until("[...document.querySelectorAll('.undo button')][0].disabled")

@@ -29,6 +29,7 @@ type File struct {
 	Conflict string // why undoing would lose a change of somebody else; empty means it would not
 
 	root string
+	mode fs.FileMode // of what it is
 }
 
 // Undone reports whether the file is already what it was.
@@ -39,9 +40,21 @@ func (f *File) Undone() bool {
 // maxFile bounds the files that are read, in bytes.
 const maxFile = 64 << 20
 
-// Files returns what the changes of a session after a step have made of the files, by path. only
-// names the files; none means all.
-func (s *Store) Files(session string, step int, only []string) ([]File, error) {
+// ErrNotChanged is the error of a file that a session has not changed.
+var ErrNotChanged = errors.New("the session has not changed")
+
+// Kept is what is kept of a file that a session has changed.
+type Kept struct {
+	Path string
+
+	store   *Store
+	session string
+	changes []Change // the oldest first, one at least
+}
+
+// Kept returns the files that a session has changed after a step, by path. only names the files; none
+// means all.
+func (s *Store) Kept(session string, step int, only []string) ([]Kept, error) {
 	changes, err := s.Changes(session)
 	if err != nil {
 		return nil, err
@@ -59,13 +72,27 @@ func (s *Store) Files(session string, step int, only []string) ([]File, error) {
 	}
 	for _, name := range only {
 		if byPath[name] == nil {
-			return nil, fmt.Errorf("the session has not changed %s", name)
+			return nil, fmt.Errorf("%w %s", ErrNotChanged, name)
 		}
 	}
 	slices.Sort(paths)
-	var files []File
+	var all []Kept
 	for _, p := range paths {
-		f, err := s.file(session, byPath[p])
+		all = append(all, Kept{p, s, session, byPath[p]})
+	}
+	return all, nil
+}
+
+// Files returns what the changes of a session after a step have made of the files, by path. only
+// names the files; none means all.
+func (s *Store) Files(session string, step int, only []string) ([]File, error) {
+	all, err := s.Kept(session, step, only)
+	if err != nil {
+		return nil, err
+	}
+	var files []File
+	for _, k := range all {
+		f, err := k.File()
 		if err != nil {
 			return nil, err
 		}
@@ -74,32 +101,32 @@ func (s *Store) Files(session string, step int, only []string) ([]File, error) {
 	return files, nil
 }
 
-// file returns what the changes of one file have made of it.
-func (s *Store) file(session string, changes []Change) (File, error) {
-	first := changes[0]
+// File returns what the session has made of the file.
+func (k Kept) File() (File, error) {
+	first := k.changes[0]
 	f := File{Path: first.Path, Mode: first.Mode, root: first.Root}
 	var err error
 	if first.Before != "" {
-		if f.Before, err = s.content(session, first); err != nil {
+		if f.Before, err = k.store.content(k.session, first); err != nil {
 			return f, err
 		}
 		f.Before = append([]byte{}, f.Before...)
 	}
-	if f.Now, err = read(f.root, f.Path); err != nil {
+	if f.Now, f.mode, err = read(f.root, f.Path); err != nil {
 		return f, err
 	}
 	now := ""
 	if f.Now != nil {
 		now = Hash(f.Now)
 	}
-	left := slices.ContainsFunc(changes, func(c Change) bool { return c.After == now })
+	left := slices.ContainsFunc(k.changes, func(c Change) bool { return c.After == now })
 	switch {
 	case f.Undone():
 	case !left:
 		f.Conflict = "it was changed after the session's last change of it"
 	default:
 		own := []string{first.Before} // a change may have failed, so that none follows on it
-		for _, c := range changes {
+		for _, c := range k.changes {
 			if !slices.Contains(own, c.Before) {
 				f.Conflict = fmt.Sprintf("somebody else changed it before step %d", c.Step)
 			}
@@ -109,20 +136,55 @@ func (s *Store) file(session string, changes []Change) (File, error) {
 	return f, nil
 }
 
-// Revert makes files what they were. Without force nothing changes if one of them has a conflict.
+// RestoreError says why a file could not be made what it was.
+type RestoreError struct {
+	Path   string
+	Undone []string // other files, which are what they were, and could not be put back
+	Err    error
+}
+
+// Error implements error.
+func (e *RestoreError) Error() string {
+	if len(e.Undone) > 0 {
+		return fmt.Sprintf("%s: %v; these are undone already: %s", e.Path, e.Err, strings.Join(e.Undone, ", "))
+	}
+	return fmt.Sprintf("nothing is undone: %s: %v", e.Path, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *RestoreError) Unwrap() error { return e.Err }
+
+// ErrChanged is the cause of a [RestoreError] if somebody has changed the file since it was read.
+var ErrChanged = errors.New("it has changed at this moment: try again")
+
+// Revert makes files what they were. Without force nothing changes if one of them has a conflict. If
+// one can't be restored, the others are put back, and the error is a [RestoreError].
 func Revert(files []File, force bool) error {
 	if err := Conflicts(files); err != nil && !force {
 		return err
 	}
+	var done []File
 	for _, f := range files {
 		if f.Undone() {
 			continue
 		}
 		if err := f.restore(); err != nil {
-			return err
+			return putBack(done, &RestoreError{Path: f.Path, Err: err})
 		}
+		done = append(done, f)
 	}
 	return nil
+}
+
+// putBack takes back what Revert has done before its error, which it completes.
+func putBack(done []File, err *RestoreError) error {
+	for _, f := range done {
+		f.Before, f.Now, f.Mode = f.Now, f.Before, f.mode
+		if f.restore() != nil {
+			err.Undone = append(err.Undone, f.Path)
+		}
+	}
+	return err
 }
 
 // Conflicts returns an error that names the files with changes of others, which Revert would undo,
@@ -142,8 +204,12 @@ func Conflicts(files []File) error {
 
 // restore makes the file what it was, unless somebody changes it at this moment.
 func (f *File) restore() error {
-	if now, err := read(f.root, f.Path); err != nil || (now == nil) != (f.Now == nil) || string(now) != string(f.Now) {
-		return errors.Join(fmt.Errorf("%s has changed at this moment: try again", f.Path), err)
+	now, _, err := read(f.root, f.Path)
+	if err != nil {
+		return err
+	}
+	if (now == nil) != (f.Now == nil) || string(now) != string(f.Now) {
+		return ErrChanged
 	}
 	root, err := os.OpenRoot(f.root)
 	if err != nil {
@@ -171,27 +237,28 @@ func (f *File) restore() error {
 }
 
 // read reads a file below a folder; nil means there is none.
-func read(dir, name string) ([]byte, error) {
+func read(dir, name string) ([]byte, fs.FileMode, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, fmt.Errorf("the folder that the session worked in: %w", err)
+		return nil, 0, fmt.Errorf("the folder that the session worked in: %w", err)
 	}
 	defer root.Close()
 	info, err := root.Lstat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil
+		return nil, 0, nil
 	case err != nil:
-		return nil, err
+		return nil, 0, err
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is no file any more", name)
+		return nil, 0, fmt.Errorf("%s is no file any more", name)
 	case info.Size() > maxFile:
-		return nil, fmt.Errorf("%s is too large to look at", name)
+		return nil, 0, fmt.Errorf("%s is too large to look at", name)
 	}
 	file, err := root.Open(name)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer file.Close()
-	return io.ReadAll(io.LimitReader(file, maxFile))
+	content, err := io.ReadAll(io.LimitReader(file, maxFile))
+	return content, info.Mode(), err
 }

@@ -49,7 +49,7 @@ func (n Notice) Message(c Info) string {
 }
 
 // notify tells the session of each line that matches re, and of the command's end unless the model
-// knows of it. Without re it tells of the end alone. It begins once shown is closed: the call that
+// knows of it. If re is nil, it tells of the end. It begins once shown is closed: the call that
 // has started the command then has its result. It returns when the command has ended.
 func (c *command) notify(s Session, re *regexp.Regexp, shown <-chan struct{}) {
 	<-shown

@@ -73,14 +73,16 @@ export function session(id) {
   // report says what was done with the worktree.
   function report(done) {
     const conflicts = (done.conflicts ?? []).map((c) => `${c.path} (${c.reason})`).join(', ');
-    setText(note, conflicts ? `Nothing was changed, there are conflicts: ${conflicts}` : [done.status, done.diffstat, done.kept].filter(Boolean).join(': '));
+    const kept = done.status === 'conflicts' && done.files?.length ? `These files are undone, and could not be put back: ${done.files.join(', ')}. The others are not, there are conflicts` : 'Nothing was changed, there are conflicts';
+    setText(note, conflicts ? `${kept}: ${conflicts}` : [done.status, done.diffstat, done.kept].filter(Boolean).join(': '));
   }
 
   // showChanges shows what the session has changed in files, and offers to undo it.
   async function showChanges() {
-    const { files, untold } = await changes(id);
-    const open = files.filter((f) => !f.undone);
-    if (!open.length) {
+    const { files, omitted, untold } = await changes(id);
+    const open = files.filter((f) => !f.undone && !f.why);
+    const lost = files.filter((f) => f.why);
+    if (!open.length && !lost.length) {
       undo.hidden = true;
       setText(note, files.length ? 'All its changes of files are undone.' : 'Its file tools have changed no file.');
       return;
@@ -99,9 +101,11 @@ export function session(id) {
         f.conflict && h('p', { class: 'warned' }, f.conflict),
         f.diff ? h('div', { class: 'diff' }, f.diff.trimEnd().split('\n').slice(2).map((line) => h('div', { class: kinds[line[0]] ?? '' }, line))) : h('p', { class: 'label' }, 'The difference is no text, or long.'),
       ]),
+      ...lost.flatMap((f) => [h('h3', {}, f.path), h('p', { class: 'warned' }, `It can't be undone: ${f.why}`)]),
+      omitted && h('p', { class: 'label' }, `${omitted} more ${omitted === 1 ? 'file is' : 'files are'} not shown.`),
       untold && h('p', { class: 'label' }, `Nothing is kept of what ${untold === 1 ? 'a call' : `${untold} calls`} of commands may have changed: that is not undone.`),
       others.length && h('label', {}, force, ' Undo the later changes of others in these files, too'),
-      sure, h('button', { type: 'button', onclick: () => { undo.hidden = true; } }, 'Keep them'),
+      open.length && sure, h('button', { type: 'button', onclick: () => { undo.hidden = true; } }, open.length ? 'Keep them' : 'Close'),
     ].filter(Boolean));
     undo.hidden = false;
   }
@@ -164,7 +168,7 @@ export function session(id) {
     commandButton.hidden = !row.waitsFor || !may('run');
     applyButton.hidden = discardButton.hidden = !row.endedAt || !row.worktree || !may('run');
     summaryButton.hidden = !row.endedAt || !row.agent || !may('run');
-    revertButton.hidden = !row.endedAt || !row.agent || !may('owner');
+    revertButton.hidden = Boolean(!row.endedAt || !row.agent || row.worktree) || !may('owner'); // a worktree is discarded as a whole
     deleteButton.hidden = !row.endedAt || !may('owner');
     sendForm.hidden = !row.agent || !may('run');
     message.placeholder = !talks() ? (row.endedAt ? 'A message, and it goes on' : 'A message that it reads before its next step') : row.endedAt ? 'Say something, and the conversation goes on' : row.doing === 'idle' ? 'Say something' : 'A message that it reads before its next step';
