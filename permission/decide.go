@@ -1,7 +1,6 @@
 package permission
 
 import (
-	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -105,6 +104,11 @@ type Decision struct {
 	Rule   *Rule // the rule that decided; nil if no rule matched
 	Value  Value // the value that decided
 	Caller bool  // the rule is one of [Layers.Callers]
+
+	// Personal says that the question is for a person alone, and neither for a hook nor for a
+	// reviewer. A rule that only narrows asks about some value of the call, or a rule denies
+	// what the call may want.
+	Personal bool
 }
 
 // Decide decides about the values of one call.
@@ -114,8 +118,11 @@ type Decision struct {
 // changes that. Then come the runtime, the static and the trusted rules of the
 // repository, in this order: what a person has said. Where none of them matches, the
 // most restrictive of the agents' rules, the repository's and the default
-// decides; no match is Ask. Of all values the most
-// restrictive outcome wins; of equals the first.
+// decides; no match is Ask. Where that asks, a rule of Granted which allows the value
+// answers, but no question of the repository's rules.
+//
+// Of all values the most restrictive outcome wins. Of equals one of a policy or of
+// settings does, else the first.
 //
 // A call without values is asked about.
 func (l *Layers) Decide(values []Value) Decision {
@@ -125,7 +132,7 @@ func (l *Layers) Decide(values []Value) Decision {
 // decideAll is [Layers.Decide]. It tells each, if it is not nil, what became of
 // every value by itself, and then decides about all of them.
 func (l *Layers) decideAll(values []Value, each func(v *Value, d Decision)) Decision {
-	worst := Decision{}
+	worst, personal := Decision{}, false
 	for i := range values {
 		v := &values[i]
 		if v.script != nil {
@@ -140,7 +147,8 @@ func (l *Layers) decideAll(values []Value, each func(v *Value, d Decision)) Deci
 		if each != nil {
 			each(v, d)
 		}
-		if d.Action > worst.Action {
+		personal = personal || d.personal()
+		if d.Action > worst.Action || d.Action == worst.Action && d.Layer.Narrows() && !worst.Layer.Narrows() {
 			d.Value = values[i]
 			worst = d
 			if each == nil && d.final() {
@@ -148,6 +156,7 @@ func (l *Layers) decideAll(values []Value, each func(v *Value, d Decision)) Deci
 			}
 		}
 	}
+	worst.Personal = personal && worst.Action == Ask
 	if worst.Action == 0 {
 		worst = Decision{Action: Ask, Layer: LayerDefault}
 		if len(values) > 0 {
@@ -157,10 +166,13 @@ func (l *Layers) decideAll(values []Value, each func(v *Value, d Decision)) Deci
 	return worst
 }
 
-// final reports whether nothing can change the decision: no other layer, and nobody's
+// final reports whether nothing can change the decision: no other value or layer, and nobody's
 // answer.
-func (d Decision) final() bool {
-	return d.Action == Deny && (d.Layer == LayerAgent || d.Layer.Narrows())
+func (d Decision) final() bool { return d.Action == Deny && d.Layer.Narrows() }
+
+// personal reports whether the decision on one value is a question that only a person answers.
+func (d Decision) personal() bool {
+	return d.Action == Ask && (d.Layer.Narrows() || d.Rule != nil && d.Rule.Action == Deny)
 }
 
 // decide decides about one value. The zero Decision: it has no say.
@@ -336,59 +348,4 @@ func (l *Layers) suspect(v *Value) Decision {
 		}
 	}
 	return Decision{}
-}
-
-// Reason says for the model why the decision is what it is: the tool, the
-// value, and the rule that decided with the place it is written at.
-func (d Decision) Reason() string {
-	what := fmt.Sprintf("%s %q", d.Value.Tool, d.Value.Text)
-	switch d.Value.Tool {
-	case "":
-		what = "the call"
-	case d.Value.Text: // all its calls
-		what = d.Value.Tool
-	}
-	verdict := map[Action]string{Allow: "allowed", Ask: "asked about", Deny: "denied"}[d.Action]
-	switch {
-	case d.Value.unknownFile() && d.Value.Text == "" && d.Action == Ask:
-		return fmt.Sprintf("What the call may want of %s cannot be known before it runs, and the rule %v (%s) denies some of it.", d.Value.Tool, *d.Rule, d.Rule.Source)
-	case d.Value.Certainty == Unknown && d.Action == Ask:
-		reason := fmt.Sprintf("What %s does cannot be known before it runs", what)
-		if d.Value.Why != "" {
-			reason += ": " + d.Value.Why
-		}
-		if d.Rule != nil && d.Rule.Action == Deny {
-			return fmt.Sprintf("%s. The rule %v (%s) might deny it.", reason, *d.Rule, d.Rule.Source)
-		}
-		return reason + "."
-	case d.Value.Certainty == Possible && d.Action == Ask && d.Rule != nil && d.Rule.Action == Deny:
-		return fmt.Sprintf("The call may want %s, which the rule %v (%s) denies, so it is asked about.", what, *d.Rule, d.Rule.Source)
-	case d.Value.Kind == Outside && d.Action == Ask && d.Rule == nil:
-		return fmt.Sprintf("%s is outside the workspace, and no rule with an absolute pattern allows it, so it is asked about.", what)
-	case d.Rule == nil:
-		return fmt.Sprintf("No rule matches %s, so it is %s.", what, verdict)
-	}
-	if d.Action == Ask && d.Rule.Action == Allow && d.Value.Tool == networkTool {
-		return fmt.Sprintf("%s is of this machine or its network, which the rule %v (%s) does not name, so it is asked about.", what, *d.Rule, d.Rule.Source)
-	}
-	reason := fmt.Sprintf("%s is %s by the rule %v", what, verdict, *d.Rule)
-	if s := d.Rule.Source.String(); s != "" {
-		reason += " (" + s + ")"
-	}
-	reason += "."
-	switch {
-	case d.Action == Deny && d.Rule.Note != "":
-		reason += " " + d.Rule.Note
-	case d.Action == Deny && d.Caller:
-		reason += " It is a rule of the agent's caller, which holds for those that it calls: nobody can approve the call."
-	case d.Action == Deny && d.Layer == LayerAgent:
-		reason += " It is a rule of the agent: nobody can approve the call."
-	case d.Action == Deny && d.Layer == LayerDefault:
-		reason += " It is a default, which a rule in permissions.jsonc lifts."
-	case d.Action == Deny && d.Layer == LayerPolicy:
-		reason += " It is a rule of the policy of this machine: nobody can approve the call."
-	case d.Action == Deny && d.Layer == LayerSettings:
-		reason += " It is a rule in the settings of another program: nobody can approve the call."
-	}
-	return reason
 }

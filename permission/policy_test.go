@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,4 +46,30 @@ func TestPolicySays(t *testing.T) {
 	if !l.DeniesAll("off") || l.DeniesAll("x") || len(l.All()) != 6 {
 		t.Error("what it denies as a whole is not known")
 	}
+}
+
+// TestPersonal: where a policy or settings ask about a value by itself, the whole call's question
+// is one that only a person answers, in any order of the values. The same holds where a rule
+// denies what the call may want.
+func TestPersonal(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		l, values := genLayers.Draw(t, "layers"), genValues.Draw(t, "values")
+		l.Settings = []*Ruleset{genSet.Draw(t, "settings")}
+		d, want, narrows := l.Decide(values), false, false
+		for i := range values {
+			one := l.Decide(values[i : i+1])
+			narrows = narrows || one.Action == d.Action && one.Layer.Narrows()
+			want = want || one.Action == Ask && (one.Layer.Narrows() || one.Rule != nil && one.Rule.Action == Deny)
+		}
+		if d.Personal != (want && d.Action == Ask) || d.Layer.Narrows() != narrows {
+			t.Fatalf("%+v, want personal %v, of a policy or settings %v", d, want, narrows)
+		}
+		slices.Reverse(values)
+		if other := l.Decide(values); other.Action != d.Action || other.Personal != d.Personal || other.Layer.Narrows() != narrows {
+			t.Fatalf("%+v, in the other order %+v", d, other)
+		}
+		if e := l.Explain(values).Decision; e != l.Decide(values) {
+			t.Fatalf("explained as %+v, decided %+v", e, l.Decide(values))
+		}
+	})
 }

@@ -27,7 +27,7 @@ func (l *Layers) Decide(values []permission.Value) permission.Decision {
 	d := l.Layers.Decide(values)
 	if d.Action == permission.Allow {
 		if rule := l.SecondPerson(values); rule != nil {
-			return permission.Decision{Action: permission.Ask, Layer: permission.LayerPolicy, Rule: rule, Value: d.Value}
+			return permission.Decision{Action: permission.Ask, Layer: permission.LayerPolicy, Rule: rule, Value: d.Value, Personal: true}
 		}
 	}
 	return d

@@ -83,7 +83,7 @@ func (c *Call) hookAsks() string {
 }
 
 // answer returns the hook that answers the question of a call; nil means that none does. It
-// is no answer to a policy of the machine, or to another hook.
+// is no answer to what is for a person alone, or to another hook.
 func (s hooked) answer(ctx context.Context, c *Call, d permission.Decision) (allow, deny *hooks.Voice) {
 	if s.p.Hooks == nil || c.tool == nil {
 		return nil, nil
@@ -93,7 +93,7 @@ func (s hooked) answer(ctx context.Context, c *Call, d permission.Decision) (all
 	if allow == nil && out.Updated == nil {
 		allow = out.Allow
 	}
-	if c.hooks.Ask != nil || out.Ask != nil || d.Layer.Narrows() {
+	if c.hooks.Ask != nil || out.Ask != nil || d.Personal {
 		allow = nil
 	}
 	return allow, deny

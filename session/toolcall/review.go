@@ -15,9 +15,10 @@ import (
 type reviewed struct{ *Calls }
 
 // decide has the reviewer judge a call that rules ask about. over is the verdict if
-// nobody else is asked; otherwise left says why, if it was asked. A question of a policy, of settings, of a hook or for a second person is not the reviewer's.
+// nobody else is asked; otherwise left says why, if it was asked. A question for a person alone, of a hook
+// or for a second person is not the reviewer's.
 func (s reviewed) decide(ctx context.Context, c *Call, values []permission.Value, d permission.Decision, second *approval.SecondPerson, entry audit.Record) (over *verdict, left string) {
-	if s.Review == nil || c.tool == nil || second != nil || d.Layer.Narrows() || c.hooks.Ask != nil {
+	if s.Review == nil || c.tool == nil || second != nil || d.Personal || c.hooks.Ask != nil {
 		return nil, ""
 	}
 	c.review = s.Review(ctx, s.Task, review.Call{Tool: c.Name, Arguments: c.Arguments, Rule: d.Reason(), Values: values})
