@@ -109,7 +109,7 @@ var codes = []Code{
 	{YAMLInvalid, Warning, "the frontmatter is not valid YAML and was read field by field", "quote the text, or write `description: |` and indent it"},
 	{FieldRepaired, Warning, "the text or list of one field was taken as it stands", "the same; `tools` as a YAML list"},
 	{FieldUnparsed, Warning, "the field cannot be read, or uses an alias; it is ignored", "write it as valid YAML"},
-	{FieldDuplicate, Warning, "the field is there twice; the last one counts", "remove one"},
+	{FieldDuplicate, Warning, "the field is there twice; the last one counts. Where it restricts and the two differ, the agent is refused (`permission-invalid`)", "remove one"},
 	{FieldType, Warning, "the value has the wrong type; it is ignored. An empty `tools` is a list of none; `disable` and `disable-model-invocation` count as true, `inspectable` as false", "write a value of the type in the table of fields"},
 	{FieldRange, Warning, "the number is out of range; it is ignored, or the largest is used for whole numbers above it", "write one within the range"},
 	{FieldMisspelled, Warning, "the name is taken for that of a known field", "write it as the message says"},
