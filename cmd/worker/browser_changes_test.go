@@ -5,6 +5,7 @@ package main
 import (
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 )
@@ -53,4 +54,34 @@ func TestPageChanges(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(w.dir, "greeter", "new.txt")); err == nil {
 		t.Error("new.txt is there")
 	}
+}
+
+const worktreeScript = `
+{"match": {"user": "build"}, "toolCalls": [{"name": "write_file", "arguments": {"path": "new.txt", "content": "new\n"}}]}
+{"match": {"user": "build"}, "text": "It is built."}
+`
+
+// TestPageWorktree: the changes in a worktree are applied or discarded as a whole, and not undone by file.
+func TestPageWorktree(t *testing.T) {
+	w := startPageWorker(t, worktreeScript+pageScript, map[string]string{
+		".agents/agents/runner.md": "---\ndescription: Writes.\npermission: allow\nisolation: worktree\n---\nWrite.\n",
+	}, "--allow", "write_file:*")
+	for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"-c", "user.name=a", "-c", "user.email=a@localhost", "commit", "-qm", "first"}} {
+		git := exec.CommandContext(t.Context(), "git", args...)
+		git.Dir = filepath.Join(w.dir, "greeter")
+		if out, err := git.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+	b := openBrowser(t)
+	b.open(w.link())
+	b.see("#connection", "live")
+	id := w.task("runner", "build it")
+	b.open("http://" + w.addr + "/sessions/" + id)
+	b.see(".session .pill", "completed")
+	hidden := func(button string) string {
+		return "[...document.querySelectorAll('.session button')].find((b) => b.textContent === '" + button + "').hidden"
+	}
+	b.until("!" + hidden("Discard them"))
+	b.until(hidden("Undo its changes"))
 }
