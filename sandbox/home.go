@@ -1,13 +1,17 @@
 package sandbox
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/agentworker/worker/internal/boundedfile"
+	"github.com/agentworker/worker/internal/gitplace"
 	"github.com/agentworker/worker/internal/secrets"
+	"github.com/agentworker/worker/internal/symlink"
 )
 
 // homeFolders are what builds need of the home folder: programs are read, caches are copied on
@@ -113,3 +117,49 @@ func secretsOf(home string) (paths []string) {
 }
 
 var globMeta = regexp.MustCompile(`[*?\[\\]`)
+
+// WrittenIn returns the folders in which commands may write. Links there may be made by an agent.
+func WrittenIn(p *Profile) (dirs []string) {
+	dirs = append(slices.Clone(p.GitDirs), p.Workspace)
+	if p.as != "" {
+		dirs = append(dirs, p.as)
+	}
+	for _, f := range p.Folders {
+		if f.Access == Write {
+			dirs = append(dirs, f.Path)
+		}
+	}
+	for _, dir := range dirs {
+		if real, err := filepath.EvalSymlinks(dir); err == nil && real != dir {
+			dirs = append(dirs, real)
+		}
+	}
+	return dirs
+}
+
+// RealPath returns where an absolute path leads. It is an error if the way there is through a link in one of the
+// folders written, in which commands write.
+func RealPath(path string, written []string) (real string, err error) {
+	at := filepath.VolumeName(path) + string(filepath.Separator)
+	rest := symlink.Split(path)
+	for name, ok := rest.Next(); ok; name, ok = rest.Next() {
+		next := filepath.Join(at, name) // also of "..": at is a real path
+		text, err := os.Readlink(next)
+		if err != nil {
+			at = next
+			continue
+		}
+		if i := slices.IndexFunc(written, func(dir string) bool { return gitplace.Within(dir, next) }); i >= 0 {
+			return "", fmt.Errorf("%s is a link in %s, where commands write: it is not followed", next, written[i])
+		}
+		root, err := rest.Follow(text)
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", path, err)
+		}
+		if root != "" {
+			at = root
+		}
+	}
+	_, err = os.Lstat(at)
+	return at, err
+}

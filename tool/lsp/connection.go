@@ -114,7 +114,7 @@ func (c *connection) planned(rules *permission.Layers) (args []string, profile *
 	held := *rules
 	held.Agents = append(slices.Clip(held.Agents), noWriting)
 	profile = ws.SandboxProfile(&held, false)
-	profile.Programs = stdio.Folders(args[0], args[1:], ws.Environ())
+	profile.Programs = stdio.Folders(profile.Home, sandbox.WrittenIn(ws.SandboxProfile(rules, true)), args[0], args[1:], ws.Environ())
 	for _, folder := range profile.Programs {
 		profile.Folders = append(profile.Folders, sandbox.Folder{Path: folder, Access: sandbox.Read})
 	}

@@ -85,7 +85,8 @@ func (c *connection) held(rules *permission.Layers) (bool, string) {
 // profile is what the program may touch: the same as the session, and a cache folder.
 func (c *connection) profile(rules *permission.Layers, cache string) *sandbox.Profile {
 	p := c.ws.SandboxProfile(rules, false)
-	p.Programs = append(stdio.Folders(c.server.Command, c.server.Args, c.ws.Environ()), c.said.Read...)
+	written := sandbox.WrittenIn(c.ws.SandboxProfile(rules, true))
+	p.Programs = append(stdio.Folders(p.Home, written, c.server.Command, c.server.Args, c.ws.Environ()), c.said.Read...)
 	for _, folder := range p.Programs {
 		p.Folders = append(p.Folders, sandbox.Folder{Path: folder, Access: sandbox.Read})
 	}

@@ -5,12 +5,18 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/agentworker/worker/internal/gitplace"
+	"github.com/agentworker/worker/sandbox"
 )
 
 // Folders are the folders of a program itself: where it lies, or the script that an interpreter
 // is given first. Of a package of npm that is all of its node_modules, and of a virtual
 // environment of Python all of that.
-func Folders(command string, args, env []string) (folders []string) {
+//
+// written are the folders in which commands write: a path there shows nothing more, wherever its links lead. Of
+// a folder in which credentials may lie only the program is shown, if it can be executed.
+func Folders(home string, written []string, command string, args, env []string) (folders []string) {
 	for i, word := range append([]string{LookPath(command, env)}, args...) {
 		if i > 0 && strings.HasPrefix(word, "-") {
 			continue
@@ -21,27 +27,58 @@ func Folders(command string, args, env []string) (folders []string) {
 		if !filepath.IsAbs(word) {
 			continue
 		}
-		info, err := os.Stat(word)
+		word = filepath.Clean(word)
+		real, err := sandbox.RealPath(word, written)
+		if err != nil {
+			continue
+		}
+		info, err := os.Stat(real)
 		if err != nil || !info.Mode().IsRegular() {
 			continue
 		}
-		names := []string{word}
-		if real, err := filepath.EvalSymlinks(word); err == nil && real != word {
-			names = append(names, real)
-		}
-		for _, name := range names {
-			dir := filepath.Dir(name)
-			if before, _, ok := strings.Cut(dir+"/", "/node_modules/"); ok {
-				dir = before + "/node_modules"
-			} else if _, err := os.Stat(filepath.Join(filepath.Dir(dir), "pyvenv.cfg")); err == nil {
-				dir = filepath.Dir(dir)
+		for _, name := range []string{word, real} {
+			if slices.ContainsFunc(written, func(dir string) bool { return gitplace.Within(dir, name) }) {
+				continue
 			}
-			if !slices.Contains(folders, dir) && !slices.Contains(systemFolders, dir) {
-				folders = append(folders, dir)
+			shown := folderOf(home, name)
+			if shown == "" && info.Mode()&0o111 != 0 && !isPrivate(name) {
+				shown = name
+			}
+			if shown != "" && !slices.Contains(folders, shown) && !slices.Contains(systemFolders, shown) {
+				folders = append(folders, shown)
 			}
 		}
 	}
 	return folders
+}
+
+// folderOf returns the folder that belongs to a program; "" is one in which there may be credentials.
+func folderOf(home, program string) string {
+	dir := filepath.Dir(program)
+	if before, _, ok := strings.Cut(dir+"/", "/node_modules/"); ok {
+		return before + "/node_modules"
+	}
+	if _, err := os.Stat(filepath.Join(filepath.Dir(dir), "pyvenv.cfg")); err == nil {
+		return filepath.Dir(dir)
+	}
+	switch {
+	case home != "" && gitplace.Within(dir, home), dir == "/":
+		return ""
+	case slices.ContainsFunc(sandbox.DefaultFolders(home), func(f sandbox.Folder) bool { return gitplace.Within(f.Path, dir) }):
+		return dir
+	case isPrivate(dir), home != "" && gitplace.Within(filepath.Join(home, "Library"), dir):
+		return ""
+	case strings.Contains(dir, "/.") && filepath.Base(dir) != "bin": // as ~/.ssh
+		return ""
+	}
+	return dir
+}
+
+// private are folders of the system in which there are credentials, or more than programs.
+var private = []string{"/etc", "/private/etc", "/proc", "/sys", "/dev", "/run", "/var/run"}
+
+func isPrivate(path string) bool {
+	return slices.ContainsFunc(private, func(dir string) bool { return gitplace.Within(dir, path) })
 }
 
 // systemFolders are shown to all commands.
