@@ -121,7 +121,7 @@ var codes = []Code{
 	{PatternLiteral, Warning, "a pattern that denies is not a valid glob; it denies what it says as a plain text", "put a backslash before characters that mean themselves"},
 	{PermissionShadowed, Warning, "a rule never counts: one that comes later matches all that it does, and says something else", "write the wider rule first and the narrower one after it, or remove the rule"},
 	{ModelUnknown, Warning, "none of the models is known, or none has the key here that it needs; the caller's is used", "name a configured model, or `inherit`"},
-	{ServerMissing, Warning, "an MCP server that the file names, or whose tools it names, does not run here, or no language server is here for the tools that it names; only `worker agents lint` without a path reports it", "see the message: configure the server, or trust it"},
+	{ServerMissing, Warning, "the file needs an MCP server that does not run here, or its tools need a language server, and none is here; only `worker agents lint` without a path reports it", "see the message: configure the server, or trust it"},
 	{ServerInvalid, Warning, "a file of the repository names a [language server](../guide/code.md) that can't be read; reported in the same way", "see the message"},
 	{SkillUnknown, Warning, "`skills` names a skill that is not here, or that no model may load; the agent runs without it", "add the folder with its SKILL.md, or remove the name"},
 	{DirectoryShadowed, Warning, "the folder is not read, because one before it exists, or the policy does not have it", "move its files there, or remove the other folder"},
