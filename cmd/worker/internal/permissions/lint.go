@@ -38,10 +38,9 @@ status is 1 if there are any. Nothing is written.`,
 			if !exists && len(args) == 1 {
 				return cli.Usage(fmt.Errorf("there is no file %s", file))
 			}
-			names := append(toolcatalog.Names(func(t toolcatalog.Tool) bool { return !t.Own || t.Reserved }), tool.NetworkTool)
-			findings := permission.Lint(rules, names)
+			findings := findings(rules)
 			for _, f := range findings {
-				fmt.Fprintln(p.Stdout, termtext.Printable(f.String()))
+				fmt.Fprintln(p.Stdout, f)
 			}
 			if len(findings) > 0 {
 				return cli.Failed
@@ -49,4 +48,13 @@ status is 1 if there are any. Nothing is written.`,
 			return nil
 		},
 	}
+}
+
+// findings returns a line for each rule that is probably not meant.
+func findings(rules *permission.Ruleset) (lines []string) {
+	names := append(toolcatalog.Names(func(t toolcatalog.Tool) bool { return !t.Own || t.Reserved }), tool.NetworkTool)
+	for _, f := range permission.Lint(rules, names) {
+		lines = append(lines, termtext.Printable(f.String()))
+	}
+	return lines
 }

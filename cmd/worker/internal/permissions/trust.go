@@ -12,6 +12,7 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/app"
 	"github.com/agentworker/worker/cmd/worker/internal/cli"
 	"github.com/agentworker/worker/internal/termtext"
+	"github.com/agentworker/worker/permission"
 )
 
 // Trust is 'worker trust'.
@@ -46,6 +47,11 @@ With FILE, a path in the workspace, it accepts no other.`,
 				rules += len(f.Rules)
 				for _, r := range f.Rules {
 					fmt.Fprintf(p.Stdout, "%s  %s\n", r.Source, termtext.OneLine(r.String(), termtext.MaxLine))
+				}
+				if set, err := permission.NewRuleset(f.Rules...); err == nil {
+					for _, line := range findings(set) {
+						fmt.Fprintln(p.Stderr, line)
+					}
 				}
 			}
 			switch {

@@ -3,10 +3,12 @@ package settings
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/pflag"
 
+	"github.com/agentworker/worker/internal/suggest"
 	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/permission"
 )
@@ -68,18 +70,36 @@ func (r *rules) allowed() *value {
 	}
 }
 
+// namesTool reports whether a rule may name a tool so: by its name, or by a pattern of names.
+func namesTool(name string) bool {
+	_, known := toolcatalog.Find(name)
+	return known || name == "network" || name != "" && strings.Trim(name, "*?") == ""
+}
+
+// unknownTool is the error of a rule for what is no tool here.
+func unknownTool(name string) error {
+	word, _, _ := strings.Cut(name, "(")
+	if t, ok := toolcatalog.Elsewhere(strings.TrimSpace(word)); ok {
+		return fmt.Errorf("there is no tool %q here: write %s:PATTERN", name, t.Name)
+	}
+	known := toolcatalog.Names(func(t toolcatalog.Tool) bool { return !t.Own || t.Reserved })
+	return fmt.Errorf("there is no tool %q%s: write TOOL:PATTERN, or TOOL for all that it does", name, suggest.DidYouMean(strings.ToLower(strings.TrimSpace(word)), known))
+}
+
 // parseAllow reads TOOL:PATTERN or TOOL. The name of a tool may have colons, as those of MCP
 // servers have: a pattern follows the name of one that is known, or of hosts.
 func parseAllow(text string) (permission.Rule, error) {
 	text = strings.TrimSpace(text)
 	rule := permission.Rule{Tool: text, Pattern: "*", Action: permission.Allow, Source: permission.Source{File: "--allow"}}
-	if name, pattern, found := strings.Cut(text, ":"); found {
-		if _, known := toolcatalog.Find(name); known || name == "network" || name == "*" {
-			rule.Tool, rule.Pattern = name, strings.TrimSpace(pattern)
-		}
+	name, pattern, found := strings.Cut(text, ":")
+	if found && namesTool(name) {
+		rule.Tool, rule.Pattern = name, strings.TrimSpace(pattern)
 	}
-	if rule.Tool == "" || rule.Pattern == "" {
+	switch {
+	case rule.Tool == "" || name == "" || rule.Pattern == "":
 		return rule, errors.New("write TOOL:PATTERN, or TOOL for all that it does")
+	case !namesTool(rule.Tool) && name != "mcp" && !strings.Contains(text, "__"):
+		return rule, unknownTool(name)
 	}
 	_, err := permission.NewRuleset(rule)
 	return rule, err
