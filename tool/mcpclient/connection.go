@@ -174,6 +174,9 @@ func (c *connection) fell(how string) {
 
 // start starts the server, connects to it, and has it list its tools.
 func (c *connection) start(ctx context.Context) error {
+	if err := c.trusted(); err != nil {
+		return err
+	}
 	expanded, err := c.server.Expand(c.servers.opts.Lookup)
 	if err != nil {
 		return err
@@ -208,6 +211,25 @@ func (c *connection) start(ctx context.Context) error {
 	if err := c.list(ctx); err != nil && c.servers.list(c.server) == nil {
 		wrong := c.stop()
 		return errors.Join(fmt.Errorf("it does not list its tools: %w%s", err, after(running.how())), wrong)
+	}
+	return nil
+}
+
+// trusted returns an error unless the server may run as it is now, with what it was opened with. In a
+// worktree the program runs the files that are there.
+func (c *connection) trusted() error {
+	st := c.servers.Status(c.server)
+	if st.State != Ready {
+		return fmt.Errorf("it is %s: %s", st.State, st.Why)
+	}
+	root := c.servers.opts.Root
+	if c.server.Transport == mcpconfig.Stdio {
+		root = c.ws.Root()
+	}
+	if c.said.Name != "" { // a person has trusted it
+		if changed := c.servers.opts.Trust.changed(c.server, c.said, root); changed != "" {
+			return errors.New(changed)
+		}
 	}
 	return nil
 }

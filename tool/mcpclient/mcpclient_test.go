@@ -61,9 +61,9 @@ func newPlace(t testing.TB, servers ...*mcpconfig.Server) *place {
 	if err != nil {
 		t.Fatal(err)
 	}
-	trust := mcpclient.OpenTrust(filepath.Join(base, "trusted.json"))
+	trust := mcpclient.OpenTrust(filepath.Join(base, "trusted.json"), dir, os.LookupEnv)
 	p := &place{t: t, ws: ws, dir: dir, trust: trust, opts: mcpclient.Options{
-		Own: servers, Files: mcpconfig.Files(dir, "", nil), Trust: trust, StateDir: filepath.Join(base, "state"),
+		Own: servers, Files: mcpconfig.Files(dir, "", nil), Root: dir, Trust: trust, StateDir: filepath.Join(base, "state"),
 		Rules: func() (*permission.Layers, error) { return allowAll, nil }, Lookup: os.LookupEnv, Version: "test",
 	}}
 	p.Servers = mcpclient.New(p.opts)

@@ -192,12 +192,13 @@ func (t *withHeaders) CloseIdleConnections() { t.base.CloseIdleConnections() }
 const helperTime = 10 * time.Second
 
 // helped runs the command that prints headers, a JSON object of texts. It runs outside of
-// the sandbox, as the person who trusts the server has seen, and without keys.
+// the sandbox, as the person who trusts the server has seen, and without keys. It runs in the workspace
+// itself, whose scripts no agent writes, also for a session in a worktree.
 func (c *connection) helped(ctx context.Context, line string) (map[string]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, helperTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-c", line)
-	cmd.Dir, cmd.Env, cmd.WaitDelay = c.ws.Root(), c.ws.Environ(), time.Second
+	cmd.Dir, cmd.Env, cmd.WaitDelay = c.servers.opts.Root, c.ws.Environ(), time.Second
 	var out, wrong bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &limited{&out, 64 << 10}, &limited{&wrong, 4 << 10}
 	if err := cmd.Run(); err != nil {

@@ -27,6 +27,7 @@ type Options struct {
 	Files    []mcpconfig.File    // further files, the ones that win first
 	Trust    *Trust
 	Always   bool                                           // the repository's are trusted as they are
+	Root     string                                         // the workspace, where a headersHelper runs
 	Policy   func(s *mcpconfig.Server) error                // what an administrator forbids; nil means nothing
 	Rules    func() (*permission.Layers, error)             // those by which a server runs that only lists its tools
 	Lookup   func(name string) (value string, present bool) // variables of the environment
@@ -62,27 +63,6 @@ type readFile struct {
 	info    fs.FileInfo
 	servers []*mcpconfig.Server
 	err     error
-}
-
-// State says whether a server may run.
-type State string
-
-// The states.
-const (
-	Ready     State = "ready"
-	Untrusted State = "not trusted" // a person has not said yes to its content
-	Changed   State = "changed"     // a person has said yes to an earlier content
-	Forbidden State = "forbidden"   // by the policy
-	Off       State = "off"         // by its file
-)
-
-// Status is a server, and whether it may run.
-type Status struct {
-	*mcpconfig.Server
-	State   State
-	Why     string // more about it, for people
-	Trusted Trusted
-	Tools   int // in the kept list; -1: none is kept
 }
 
 // New returns the servers of a workspace. It starts nothing.
@@ -128,36 +108,6 @@ func (s *Servers) read(f mcpconfig.File) ([]*mcpconfig.Server, error) {
 	servers, err := f.Read()
 	s.files[f.Path] = readFile{info, servers, err}
 	return servers, err
-}
-
-// Status says whether a server may run.
-func (s *Servers) Status(server *mcpconfig.Server) Status {
-	st := Status{Server: server, State: Ready, Tools: -1}
-	if tools := s.list(server); tools != nil {
-		st.Tools = len(tools)
-	}
-	said, trusted := s.opts.Trust.Of(server)
-	st.Trusted = said
-	st.Trusted.Hosts = slices.Concat(said.Hosts, server.Reaches)
-	switch {
-	case server.Off:
-		st.State, st.Why = Off, "its file switches it off"
-	case s.forbids(server) != nil:
-		st.State, st.Why = Forbidden, s.forbids(server).Error()
-	case !server.Repository || trusted || s.opts.Always:
-	case s.opts.Trust.Before(server.Name):
-		st.State, st.Why = Changed, "it is no longer what you have trusted; 'worker mcp servers trust "+server.Name+"' shows what it is now"
-	default:
-		st.State, st.Why = Untrusted, "the repository names it; 'worker mcp servers trust "+server.Name+"' shows what would run"
-	}
-	return st
-}
-
-func (s *Servers) forbids(server *mcpconfig.Server) error {
-	if s.opts.Policy == nil {
-		return nil
-	}
-	return s.opts.Policy(server)
 }
 
 // list returns the kept list of a server; nil means that there is none.

@@ -52,7 +52,7 @@ func TestTrust(t *testing.T) {
 	if got := state(); got != mcpclient.Changed || len(tools()) != 0 || len(before) == 0 {
 		t.Errorf("a server that has changed is %s, with %d tools", got, len(tools()))
 	}
-	again := mcpclient.OpenTrust(filepath.Join(filepath.Dir(p.dir), "trusted.json"))
+	again := mcpclient.OpenTrust(filepath.Join(filepath.Dir(p.dir), "trusted.json"), p.dir, os.LookupEnv)
 	if known, err := again.Forget("repo"); !known || err != nil {
 		t.Errorf("forgetting it: %v, %v", known, err)
 	}

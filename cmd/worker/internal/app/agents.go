@@ -30,7 +30,7 @@ func (p *Program) LoadAgents() (*agentdefs.Snapshot, error) {
 	}
 	loaded, err := agentdefs.Load(ws.Root, opts)
 	if err == nil {
-		p.agentHooks = hooksOf(loaded)
+		p.agentHooks, p.agentServers = hooksOf(loaded), serversOf(loaded)
 	}
 	return loaded, err
 }

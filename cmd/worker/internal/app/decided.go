@@ -46,7 +46,7 @@ func serverRules(p *Program, ws *workspace.Workspace) func() []permission.Rule {
 	if p.Settings.TrustRepository {
 		return func() []permission.Rule { return nil }
 	}
-	return ServerTrust(ws).Rules
+	return ServerTrust(p, ws).Rules
 }
 
 // ReadStatic returns the rules that the person has decided on, and whether permissions.jsonc exists.

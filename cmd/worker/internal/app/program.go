@@ -18,6 +18,7 @@ import (
 	"github.com/agentworker/worker/cmd/worker/internal/terminal"
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/internal/hookconfig"
+	"github.com/agentworker/worker/internal/mcpconfig"
 	"github.com/agentworker/worker/internal/secrets"
 	"github.com/agentworker/worker/internal/suggest"
 	"github.com/agentworker/worker/internal/termtext"
@@ -43,7 +44,8 @@ type Program struct {
 	log   *logFile // of the state folder; nil means none
 	above above    // what an administrator forbids
 
-	agentHooks []*hookconfig.Hook // of the agent files, as they were at the start
+	agentHooks   []*hookconfig.Hook  // of the agent files, as they were at the start
+	agentServers []*mcpconfig.Server // the same
 }
 
 // Complain prints an error on stderr, and what to do about it.

@@ -30,7 +30,7 @@ func RulesFile(ws *workspace.Workspace) string {
 // OwnRules are the rules that apply after every agent's own. No file can lift them.
 func (p *Program) OwnRules(ws *workspace.Workspace) []permission.Rule {
 	_, shared := agentSources(p, ws).Places()
-	rules := ownFolders(ws, shared, p.policyFiles(), hookFiles(p, ws))
+	rules := ownFolders(ws, shared, p.policyFiles(), hookFiles(p, ws), serverFiles(p, ws))
 	for _, pattern := range below(p.Settings.KeyFiles()...) {
 		rules = append(rules, permission.Rule{
 			Tool: "*", Pattern: pattern, Action: permission.Deny, Source: permission.Source{File: "a key file of the worker"}, Own: true,
@@ -44,8 +44,8 @@ func (p *Program) OwnRules(ws *workspace.Workspace) []permission.Rule {
 //
 // No file tool writes to git's own folder, where a file can be a program that the user's
 // next git command runs. The same holds for shared, the folders of agent files that serve
-// other workspaces too, for policyFiles, and for hookFiles.
-func ownFolders(ws *workspace.Workspace, shared, policyFiles, hookFiles []string) []permission.Rule {
+// other workspaces too, for policyFiles, hookFiles and serverFiles.
+func ownFolders(ws *workspace.Workspace, shared, policyFiles, hookFiles, serverFiles []string) []permission.Rule {
 	var rules []permission.Rule
 	deny := func(source string, patterns []string, tools ...string) {
 		for _, name := range tools {
@@ -62,6 +62,7 @@ func ownFolders(ws *workspace.Workspace, shared, policyFiles, hookFiles []string
 	deny("the repository's own rules", below(RepositoryFile(ws)), toolcatalog.Writers...)
 	deny("rules in the settings of other programs", below(settingsPaths(ws)...), toolcatalog.Writers...)
 	deny("the repository's MCP servers", below(filepath.Join(ws.Root, ".mcp.json")), toolcatalog.Writers...)
+	deny("what MCP servers run with more than agents have", below(serverFiles...), toolcatalog.Writers...)
 	deny("the repository's hooks", below(hookFiles...), toolcatalog.Writers...)
 	deny("the worker's own folders", below(ws.StateDir, ws.StateHome, ws.ConfigDir), "*")
 	return rules
@@ -115,7 +116,7 @@ func (p *Program) ToolOptions(ws *workspace.Workspace) *tool.Options {
 		Sandbox: tool.SandboxOptions{
 			Mode:      p.Settings.Sandbox.Mode,
 			Folders:   append(userSkills(ws), p.Settings.Sandbox.Folders...),
-			Protected: slices.Concat(folders, p.policyFiles(), []string{RepositoryFile(ws), filepath.Join(ws.Root, ".mcp.json"), filepath.Join(ws.Root, ".agents", "tests")}, hookFiles(p, ws), settingsPaths(ws)),
+			Protected: slices.Concat(folders, p.policyFiles(), []string{RepositoryFile(ws), filepath.Join(ws.Root, ".mcp.json"), filepath.Join(ws.Root, ".agents", "tests")}, hookFiles(p, ws), serverFiles(p, ws), settingsPaths(ws)),
 			Hidden:    slices.Concat([]string{ws.StateDir, ws.StateHome, ws.ConfigDir}, p.Settings.KeyFiles()),
 		},
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentworker/worker/agentdefs"
 	"github.com/agentworker/worker/internal/mcpconfig"
 	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/internal/workspace"
@@ -21,7 +22,8 @@ func NewServers(p *Program, ws *workspace.Workspace) *mcpclient.Servers {
 	return mcpclient.New(mcpclient.Options{
 		Own:      p.Settings.MCPServers,
 		Files:    mcpconfig.Files(ws.Root, ws.Home, p.Settings.MCPFrom),
-		Trust:    ServerTrust(ws),
+		Root:     ws.Root,
+		Trust:    ServerTrust(p, ws),
 		Always:   p.Settings.TrustRepository,
 		Policy:   func(s *mcpconfig.Server) error { return allowsServer(p, s) },
 		Rules:    func() (*permission.Layers, error) { return listingRules(p, ws) },
@@ -35,8 +37,39 @@ func NewServers(p *Program, ws *workspace.Workspace) *mcpclient.Servers {
 }
 
 // ServerTrust returns the MCP servers of the repository that a person trusts.
-func ServerTrust(ws *workspace.Workspace) *mcpclient.Trust {
-	return mcpclient.OpenTrust(filepath.Join(ws.StateDir, "mcp-trusted.json"))
+func ServerTrust(p *Program, ws *workspace.Workspace) *mcpclient.Trust {
+	return mcpclient.OpenTrust(filepath.Join(ws.StateDir, "mcp-trusted.json"), ws.Root, func(name string) (string, bool) { return variable(p.Environ, name) })
+}
+
+// serverFiles are the files of the workspace that MCP servers run with more than agents have, by their
+// paths there and by those in a worktree. No agent writes them.
+func serverFiles(p *Program, ws *workspace.Workspace) (files []string) {
+	all := slices.Concat(p.Settings.MCPServers, p.agentServers)
+	for _, f := range mcpconfig.Files(ws.Root, ws.Home, p.Settings.MCPFrom) {
+		servers, _ := f.Read() // what can't be read runs nothing
+		all = append(all, servers...)
+	}
+	trust := ServerTrust(p, ws)
+	for _, s := range all {
+		for _, file := range trust.Protected(s) {
+			files = append(files, file)
+			if rel, err := filepath.Rel(ws.Root, file); err == nil {
+				files = append(files, rel)
+			}
+		}
+	}
+	slices.Sort(files)
+	return slices.Compact(files)
+}
+
+// serversOf returns the servers of agent files.
+func serversOf(agents *agentdefs.Snapshot) (all []*mcpconfig.Server) {
+	for _, def := range agents.Agents() {
+		if def.Servers != nil {
+			all = append(all, def.Servers.Inline...)
+		}
+	}
+	return all
 }
 
 // sandboxDir is the folder for what sandboxes keep while they run.

@@ -145,7 +145,7 @@ func (a *Worker) openFiles(ctx context.Context) error {
 		return err
 	}
 	a.announced.Go(func() { taskt.PublishAgents(context.WithoutCancel(ctx), a.Agents, a.Bus, p.Logger()) })
-	p.agentHooks = hooksOf(a.Agents.Snapshot())
+	p.agentHooks, p.agentServers = hooksOf(a.Agents.Snapshot()), serversOf(a.Agents.Snapshot())
 	options := p.ToolOptions(ws)
 	options.Sandbox.Dir = sandboxDir(ws)
 	if a.files, err = tool.OpenWorkspace(ws.Root, options); err != nil {

@@ -286,7 +286,7 @@ Then the server is started once, to list its tools.`,
 					}
 				}
 			}
-			if err := app.ServerTrust(k.ws).Add(st.Server, said); err != nil {
+			if err := app.ServerTrust(p.Program, k.ws).Add(st.Server, said); err != nil {
 				return cli.Usage(err)
 			}
 			fmt.Fprintf(p.Stderr, "trusted: %s\n", termtext.OneLine(st.Name, termtext.MaxServer))
@@ -335,7 +335,7 @@ func (p commands) forgetCommand() *cobra.Command {
 				}
 				name = st.Name
 			}
-			known, err := app.ServerTrust(k.ws).Forget(name)
+			known, err := app.ServerTrust(p.Program, k.ws).Forget(name)
 			if err != nil {
 				return err
 			}
