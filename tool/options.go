@@ -1,12 +1,14 @@
 package tool
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -139,6 +141,39 @@ func checkSandbox(o *SandboxOptions) error {
 		return fmt.Errorf("a sandbox is required (--sandbox=required), and there is none: %s", why)
 	}
 	return nil
+}
+
+// resolveFolders follows the links in the paths of the folders that a person has named, except for those that an
+// agent may have made.
+func (o *SandboxOptions) resolveFolders(root string) error {
+	written := []string{root}
+	for _, f := range o.Folders {
+		if real, err := filepath.EvalSymlinks(f.Path); err == nil && f.Given && f.Access == sandbox.Write {
+			written = append(written, real)
+		}
+	}
+	o.Folders = slices.Clone(o.Folders)
+	for i, f := range o.Folders {
+		if !f.Given {
+			continue
+		}
+		real, err := sandbox.RealPath(f.Path, written)
+		switch {
+		case err == nil:
+			o.Folders[i].Path = real
+		case !errors.Is(err, fs.ErrNotExist):
+			return fmt.Errorf("the folder %s for commands (--sandbox-folder): %w; name the folder that you mean by its real path", f.Path, err)
+		}
+	}
+	return nil
+}
+
+// present returns the folders that are still at the path that was resolved: one that has become a link is left out.
+func present(folders []sandbox.Folder) []sandbox.Folder {
+	return slices.DeleteFunc(slices.Clone(folders), func(f sandbox.Folder) bool {
+		real, err := filepath.EvalSymlinks(f.Path)
+		return f.Given && err == nil && real != f.Path
+	})
 }
 
 // Kept is a change of a file that is about to be made.

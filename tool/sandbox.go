@@ -32,8 +32,8 @@ type Sandboxed interface {
 }
 
 // SandboxProfile returns what programs of a session with these rules may touch.
-// approved says that a person has approved the call.
-func (ws *Workspace) SandboxProfile(rules *permission.Layers, approved bool) *sandbox.Profile {
+// approved says that a person has approved the call. more are folders beside those of all programs.
+func (ws *Workspace) SandboxProfile(rules *permission.Layers, approved bool, more ...sandbox.Folder) *sandbox.Profile {
 	o := &ws.opts.Sandbox
 	gitDirs, own := gitplace.GitDirs(ws.files.Dir()), []string(nil)
 	if ws.git != nil { // what its .git file says is not asked: a command may have tried to change it
@@ -44,7 +44,7 @@ func (ws *Workspace) SandboxProfile(rules *permission.Layers, approved bool) *sa
 	return sandbox.NewProfile(sandbox.Input{
 		Layers:    rules,
 		Workspace: permission.Workspace{Root: ws.files.Dir(), Home: ws.home, As: ws.rules.As},
-		Folders:   slices.Concat(sandbox.DefaultFolders(ws.home), ws.pathFolders(), o.Folders),
+		Folders:   slices.Concat(sandbox.DefaultFolders(ws.home), ws.pathFolders(), present(o.Folders), more),
 		GitDirs:   gitDirs,
 		Bare:      found.Bare,
 		GitOwn:    own,

@@ -55,6 +55,9 @@ func OpenWorkspace(root string, opts *Options) (*Workspace, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening workspace: %w", err)
 	}
+	if err := o.Sandbox.resolveFolders(files.Dir()); err != nil {
+		return nil, errors.Join(err, files.Close())
+	}
 	if o.Sandbox.Dir != "" {
 		if err := sandbox.Sweep(o.Sandbox.Dir); err != nil {
 			return nil, errors.Join(fmt.Errorf("removing what sandboxes have left: %w", err), files.Close())
@@ -87,7 +90,9 @@ var worktreeSettings = [][2]string{
 // Commands may write of the repository's folder what a commit on the worktree's
 // own branch needs. Close it as any other workspace, and before this one.
 func (ws *Workspace) OpenWorktree(w *worktree.Worktree) (*Workspace, error) {
-	made, err := OpenWorkspace(w.Path, &ws.opts)
+	opts := ws.opts
+	opts.Sandbox.Folders = present(opts.Sandbox.Folders)
+	made, err := OpenWorkspace(w.Path, &opts)
 	if err != nil {
 		return nil, err
 	}

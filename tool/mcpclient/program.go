@@ -12,6 +12,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/agentworker/worker/internal/gitplace"
 	"github.com/agentworker/worker/internal/hostport"
 	"github.com/agentworker/worker/internal/mcpconfig"
 	"github.com/agentworker/worker/permission"
@@ -84,19 +85,31 @@ func (c *connection) held(rules *permission.Layers) (bool, string) {
 
 // profile is what the program may touch: the same as the session, and a cache folder.
 func (c *connection) profile(rules *permission.Layers, cache string) *sandbox.Profile {
-	p := c.ws.SandboxProfile(rules, false)
 	written := sandbox.WrittenIn(c.ws.SandboxProfile(rules, true))
-	p.Programs = append(stdio.Folders(p.Home, written, c.server.Command, c.server.Args, c.ws.Environ()), c.said.Read...)
-	for _, folder := range p.Programs {
+	said := append(given(c.said.Read, sandbox.Read, written), given(c.said.Write, sandbox.Write, written)...)
+	p := c.ws.SandboxProfile(rules, false, said...)
+	for _, folder := range stdio.Folders(p.Home, written, c.server.Command, c.server.Args, c.ws.Environ()) {
+		if slices.ContainsFunc(said, func(f sandbox.Folder) bool { return gitplace.Within(f.Path, folder) }) {
+			continue // it is shown, and rules hold in it
+		}
+		p.Programs = append(p.Programs, folder)
 		p.Folders = append(p.Folders, sandbox.Folder{Path: folder, Access: sandbox.Read})
-	}
-	for _, folder := range c.said.Write {
-		p.Folders = append(p.Folders, sandbox.Folder{Path: folder, Access: sandbox.Write})
 	}
 	if cache != "" {
 		p.Folders = append(p.Folders, sandbox.Folder{Path: cache, Access: sandbox.Write})
 	}
 	return p
+}
+
+// given returns the folders that the person who trusts the server has named. A path through a link that an agent
+// may have made is left out.
+func given(paths []string, access sandbox.Access, written []string) (folders []sandbox.Folder) {
+	for _, path := range paths {
+		if real, err := sandbox.RealPath(path, written); err == nil {
+			folders = append(folders, sandbox.Folder{Path: real, Access: access, Given: true})
+		}
+	}
+	return folders
 }
 
 // caches are the variables by which programs are told where to keep what they download.

@@ -14,7 +14,7 @@ import (
 // is given first. Of a package of npm that is all of its node_modules, and of a virtual
 // environment of Python all of that.
 //
-// written are the folders in which commands write: a path there shows nothing more, wherever its links lead. Of
+// written are the folders in which commands write: a path there shows nothing more. Of
 // a folder in which credentials may lie only the program is shown, if it can be executed.
 func Folders(home string, written []string, command string, args, env []string) (folders []string) {
 	for i, word := range append([]string{LookPath(command, env)}, args...) {

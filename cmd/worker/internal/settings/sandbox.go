@@ -2,7 +2,6 @@ package settings
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -46,9 +45,6 @@ func (s *Sandbox) addFolder(text string) error {
 		return fmt.Errorf("unknown access %q (use read, write or copy)", access)
 	}
 	path, err := folder(path)
-	if err == nil {
-		path, err = filepath.EvalSymlinks(path)
-	}
 	if err == nil {
 		s.Folders = append(s.Folders, sandbox.Folder{Path: path, Access: access, Given: true})
 	}
