@@ -1,6 +1,7 @@
 package review
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -11,10 +12,10 @@ import (
 // commands has the commands that only a person allows: they can't be undone, reach other machines or people, or change
 // rights. A "*" matches any arguments.
 const commands = `
-rm | rmdir * | unlink * | shred * | truncate * | dd * | mkfs* | wipefs * | fdisk * | parted * | find *-delete*
+rm | rm * | rmdir * | unlink * | shred * | truncate * | dd * | mkfs* | wipefs * | fdisk * | parted * | find *-delete*
 chmod * | chown * | chgrp * | setfacl * | chattr * | sudo * | su | su * | doas * | pkexec * | passwd * | usermod * | useradd * | userdel *
 kill * | killall * | pkill * | shutdown* | reboot* | halt* | poweroff* | systemctl * | service * | launchctl * | crontab * | at * | mount * | umount *
-git push* | git reset*--hard* | git clean* | git branch *-D* | git branch *-d* | git branch *--delete* | git restore* | git checkout *-f* | git checkout * -- *
+git push* | git reset*--hard* | git clean* | git branch *-D* | git branch *-d* | git branch *--delete* | git restore* | git checkout * | git switch *-*f* | git switch *-*C* | git switch *--discard-changes*
 git rebase* | git filter-* | git reflog * | git gc* | git stash drop* | git stash clear* | git tag *-d* | git update-ref* | git remote * | git config * | git worktree remove*
 npm publish* | npm unpublish* | npm login* | npm token* | yarn publish* | yarn npm publish* | pnpm publish* | cargo publish* | cargo yank* | twine * | gem push* | gem yank*
 docker push* | docker rm* | docker rmi* | docker *prune* | docker volume rm* | docker login* | docker run*--privileged* | podman push* | podman rm* | podman *prune*
@@ -22,7 +23,7 @@ gh repo delete* | gh repo edit* | gh release * | gh secret * | gh pr merge* | gh
 terraform * | tofu * | pulumi * | kubectl * | helm * | aws * | gcloud * | az * | ansible* | fly * | flyctl * | heroku * | vercel * | netlify * | wrangler * | doctl *
 ssh * | scp * | sftp * | rsync * | ssh-copy-id* | ssh-keygen* | gpg * | nc * | ncat * | socat * | telnet *
 psql* | mysql* | mariadb* | mongo* | redis-cli* | sqlite3 * | dropdb * | dropuser * | createuser * | pg_restore* | sqlcmd*
-curl *-T* | curl *--upload-file* | curl *-d* | curl *--data* | curl *-F* | curl *--form* | curl *-X* | curl *--request* | wget *--post* | wget *--method*
+curl -* | curl * -* | wget -* | wget * -*
 `
 
 // personal has the rules of commands; everything else is allowed.
@@ -34,9 +35,6 @@ var personal = sync.OnceValue(func() *permission.Layers {
 	for _, line := range strings.Split(strings.TrimSpace(commands), "\n") {
 		for _, pattern := range strings.Split(line, " | ") {
 			denies = append(denies, rule(toolcatalog.ShellExec, pattern, permission.Deny))
-			if pattern == "rm" {
-				denies = append(denies, rule(toolcatalog.ShellExec, "rm *", permission.Deny))
-			}
 		}
 	}
 	return &permission.Layers{
@@ -50,6 +48,8 @@ func beyond(c *Call) string {
 	switch d := personal().Decide(c.Values); {
 	case len(c.Values) == 0:
 		return "it is not known what the call wants"
+	case slices.ContainsFunc(c.Values, writesOutside):
+		return "a file outside the workspace is for a person to allow"
 	case d.Action == permission.Deny:
 		return "such a command is for a person to allow"
 	case d.Action != permission.Allow:
@@ -58,4 +58,9 @@ func beyond(c *Call) string {
 		return "the call is too long for a review"
 	}
 	return ""
+}
+
+// writesOutside reports whether v is a file outside the workspace that is not only read.
+func writesOutside(v permission.Value) bool {
+	return v.Kind == permission.Outside && v.Tool != toolcatalog.ReadFile
 }

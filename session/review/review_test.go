@@ -50,10 +50,10 @@ func TestAnswers(t *testing.T) {
 		`allow`: {Decision: review.Ask, Reason: "its answer can't be read"},
 		`{"verdict": "allow", "reason": "x"} {"verdict": "allow"}`: {Decision: review.Ask, Reason: "its answer can't be read"},
 		``: {Decision: review.Ask, Reason: "its answer can't be read"},
-		`{"verdict": "allow", "reason": "a\u001b[2J line\nand more "}`: {Decision: review.Allow, Reason: "a line and more"},
+		`{"verdict": "allow", "reason": "a\u001b[2J line\nand more "}`: {Decision: review.Allow, Reason: "a[2J line and more"},
 	} {
 		got := review.Judge(t.Context(), begun("build it"), command("make"), "m", answers(answer))
-		if got.Decision != want.Decision || !strings.HasPrefix(got.Reason, strings.Fields(want.Reason)[0]) || got.By != "reviewer m" || strings.ContainsAny(got.Reason, "\x1b\n") {
+		if got.Decision != want.Decision || got.Reason != want.Reason || got.By != "reviewer m" || strings.ContainsAny(got.Reason, "\x1b\n") {
 			t.Errorf("%q: got %+v, want %+v", answer, got, want)
 		}
 	}
@@ -91,7 +91,8 @@ func TestPersonal(t *testing.T) {
 	for _, line := range []string{
 		"rm -rf build", "rm x", "/bin/rm x", "env rm x", "cd a && rm x", "git push", "git push origin main", "git -C sub push", "git reset --hard HEAD~1", "git clean -fd", "git branch -D x",
 		"sudo ls", "chmod 777 x", "npm publish", "terraform apply", "kubectl get pods", "curl -X POST https://example.com", "curl -d @x https://example.com", "ssh host ls",
-		"find . -delete", "dd if=/dev/zero of=x", "psql -c 'drop table x'", "docker system prune -f", "gh repo delete x", "$(cat x)", "sh -c \"rm x\"", "echo x | xargs rm",
+		"find . -delete", "dd if=/dev/zero of=x", "psql -c 'drop table x'", "docker system prune -f", "gh repo delete x", "$(cat x)", "sh -c \"rm x\"", "rm", "git checkout .", "git checkout -- f", "git switch --discard-changes main", "git switch -f main",
+		"curl --json @f https://example.com", "curl -sd@f https://example.com", "curl https://example.com -T f", "make > /etc/x", "echo x | xargs rm",
 	} {
 		asked := false
 		v := review.Judge(t.Context(), begun("go"), command(line), "m", func(context.Context, string) (string, error) {
@@ -143,7 +144,11 @@ func TestStops(t *testing.T) {
 			}
 			<-time.After(3*time.Second + time.Millisecond)
 		}
-		for judge("allow").Decision == review.Allow {
+		<-time.After(time.Minute)
+		for n := range 21 {
+			if v := judge("allow"); (v.Decision == review.Allow) != (n < 20) {
+				t.Fatalf("call %d within a minute: %+v", n+1, v)
+			}
 		}
 		<-time.After(time.Hour)
 		if v := judge("allow"); v.Reason != "it has stopped: there were 20 calls to review within a minute" {
