@@ -121,3 +121,12 @@ func TestNotReviewed(t *testing.T) {
 		}
 	}
 }
+
+// TestChangedWhileReviewed: a call whose rules have changed while the reviewer judged it is for a person.
+func TestChangedWhileReviewed(t *testing.T) {
+	asks := func(e *env) { e.static.rules = permission.MustRuleset(rule("touch", "two", permission.Ask)) }
+	told, n := reviewed(t, pair{echo("touch")}, "two", asks, func(*session.Options) {})
+	if n != 1 || !strings.Contains(told, "has changed while the reviewer") || !strings.Contains(told, "Nobody can answer") {
+		t.Errorf("asked %d times, the model is told %q", n, told)
+	}
+}
