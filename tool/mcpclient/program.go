@@ -3,12 +3,16 @@ package mcpclient
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -133,8 +137,21 @@ func (c *connection) environ(server *mcpconfig.Server, cache string) []string {
 	return env
 }
 
+// cache returns the server's folder below root. Servers share one only in the same workspace, with the same
+// content, scripts and trust: what one writes there another may run.
+func (c *connection) cache(root string) (string, error) {
+	said := c.said
+	said.Time = time.Time{}
+	text, err := json.Marshal(said)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(fmt.Appendf(text, "\n%q %s", c.servers.opts.Root, c.server.Hash()))
+	return filepath.Join(root, hex.EncodeToString(sum[:16])), nil
+}
+
 // program starts the server's program.
-func (c *connection) program(server *mcpconfig.Server) (mcp.Transport, *running, error) {
+func (c *connection) program(server *mcpconfig.Server) (_ mcp.Transport, _ *running, err error) {
 	dir := c.ws.Root()
 	if server.Cwd != "" {
 		if dir = server.Cwd; !filepath.IsAbs(dir) {
@@ -143,7 +160,9 @@ func (c *connection) program(server *mcpconfig.Server) (mcp.Transport, *running,
 	}
 	cache := ""
 	if root := c.servers.opts.CacheDir; root != "" {
-		cache = filepath.Join(root, c.server.Hash()[:16])
+		if cache, err = c.cache(root); err != nil {
+			return nil, nil, err
+		}
 		if err := os.MkdirAll(cache, 0o700); err != nil {
 			return nil, nil, err
 		}

@@ -125,3 +125,49 @@ func TestProgramScriptInWorktree(t *testing.T) {
 		}
 	}
 }
+
+// TestAllowOfAnother: the calls of a server are not allowed by what was said of another one of its name.
+func TestAllowOfAnother(t *testing.T) {
+	own := self("x", "mine")
+	p := newPlace(t, own)
+	other := self("x", "the repository's")
+	if err := p.trust.Add(other, mcpclient.Trusted{}); err != nil {
+		t.Fatal(err)
+	}
+	if st := p.Status(own); st.State != mcpclient.Ready {
+		t.Errorf("beside a server that is not allowed, it is %s", st.State)
+	}
+	if err := p.trust.Add(other, mcpclient.Trusted{Allow: true}); err != nil {
+		t.Fatal(err)
+	}
+	if st := p.Status(own); st.State != mcpclient.Changed || !strings.Contains(st.Why, "worker mcp servers forget x") || len(p.Tools(nil, p.ws)()) != 0 {
+		t.Errorf("beside a server whose calls are allowed, it is %s: %s", st.State, st.Why)
+	}
+	if err := p.trust.Add(own, mcpclient.Trusted{Allow: true}); err != nil {
+		t.Fatal(err)
+	}
+	if st := p.Status(own); st.State != mcpclient.Ready {
+		t.Errorf("allowed itself, it is %s", st.State)
+	}
+}
+
+// TestCacheOfWorkspace: the same server has a folder of its own in each workspace.
+func TestCacheOfWorkspace(t *testing.T) {
+	cache := t.TempDir()
+	for want := 1; want <= 2; want++ {
+		p := newPlace(t, self("s"))
+		p.opts.CacheDir = cache
+		for range 2 {
+			servers := mcpclient.New(p.opts)
+			if _, err := servers.List(t.Context(), p.opts.Own[0], p.ws); err != nil {
+				t.Fatal(err)
+			}
+			if err := servers.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if entries, err := os.ReadDir(cache); err != nil || len(entries) != want {
+			t.Errorf("%d workspaces have %d folders, %v", want, len(entries), err)
+		}
+	}
+}

@@ -32,7 +32,7 @@ type Options struct {
 	Rules    func() (*permission.Layers, error)             // those by which a server runs that only lists its tools
 	Lookup   func(name string) (value string, present bool) // variables of the environment
 	StateDir string                                         // of the workspace
-	CacheDir string                                         // what servers keep from run to run, by their hashes
+	CacheDir string                                         // what servers keep from run to run
 	Sandbox  sandbox.Options                                // Dir, Mode and Support
 	Version  string
 	Logger   *slog.Logger

@@ -73,6 +73,21 @@ func (t *Trust) Rules() []permission.Rule {
 	return rules
 }
 
+// allowed reports whether the calls of another server whose tools have the names of this one's are
+// allowed, and those of this one's content are not.
+func (t *Trust) allowed(s *mcpconfig.Server) bool {
+	all, _ := t.file.Read()
+	if all[s.Hash()].Allow {
+		return false
+	}
+	for _, said := range all {
+		if said.Allow && strings.HasPrefix(Part(s.Name)+"__", Part(said.Name)+"__") {
+			return true
+		}
+	}
+	return false
+}
+
 // Before returns what is trusted of a server by its name, whatever its content was.
 func (t *Trust) Before(name string) bool {
 	return trusted.HasName(t.file, name)
@@ -141,7 +156,9 @@ func (s *Servers) Status(server *mcpconfig.Server) Status {
 	case server.Repository && s.opts.Always:
 	case changed != "":
 		st.State, st.Why = Changed, changed+"; 'worker mcp servers trust "+server.Name+"' trusts what it is now"
-	case !server.Repository || trusted:
+	case !server.Repository && !s.opts.Always && s.opts.Trust.allowed(server):
+		st.State, st.Why = Changed, "you allow the calls of another server of its name: 'worker mcp servers trust "+server.Name+"' trusts this one instead, 'worker mcp servers forget "+server.Name+"' takes the trust back"
+	case !server.Repository || trusted && !s.opts.Trust.allowed(server):
 	case s.opts.Trust.Before(server.Name):
 		st.State, st.Why = Changed, "it is no longer what you have trusted; 'worker mcp servers trust "+server.Name+"' shows what it is now"
 	default:
