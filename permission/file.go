@@ -111,6 +111,12 @@ const settleTime = 2 * time.Second
 
 func (f *File) reload() (*Ruleset, error) {
 	info, err := os.Stat(f.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if link, lost := os.Readlink(f.path); lost == nil { // whose rules are not known
+			f.info = nil
+			return f.rules, fmt.Errorf("reading permissions: %s is a link to %s, which is not there: mend or remove it", f.path, link)
+		}
+	}
 	if f.optional && errors.Is(err, fs.ErrNotExist) {
 		if f.info = nil; f.rules.Len() > 0 { // an agent may have removed what leads to it
 			return f.rules, fmt.Errorf("%s has disappeared: its last rules stay in force until the worker is started again", f.path)

@@ -50,7 +50,7 @@ func (o *Options) Complete(getenv func(string) string, yes bool) error {
 	if !o.flag.Changed {
 		o.On, _ = strconv.ParseBool(getenv("CI")) // any other word: it is not said
 	} else if o.On && yes {
-		return cli.Usage(errors.New("--ci and --yes can't be used together: nobody is there to say yes; allow what is needed in permissions.jsonc"))
+		return cli.Usage(errors.New("--ci and --yes can't be used together: nobody is there to say yes; allow what is needed with --allow or --permissions"))
 	}
 	if o.On {
 		o.Summary = cmp.Or(o.Summary, getenv("GITHUB_STEP_SUMMARY"))
