@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/agentworker/worker/internal/hookconfig"
+	"github.com/agentworker/worker/internal/ownpath"
 	"github.com/agentworker/worker/internal/procgroup"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/sandbox"
@@ -60,7 +61,14 @@ func (r *Runner) command(ctx context.Context, h *hookconfig.Hook, c *Call) (answ
 	if args[0] == "" {
 		return answer{}, errors.New("there is no shell")
 	}
-	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	path := args[0]
+	if !strings.ContainsRune(path, filepath.Separator) {
+		var err error
+		if path, err = ownpath.Look(path); err != nil {
+			return answer{}, err
+		}
+	}
+	cmd := exec.CommandContext(ctx, path, args[1:]...)
 	cmd.Dir = r.opts.Root
 	if h.Cwd != "" {
 		if cmd.Dir = h.Cwd; !filepath.IsAbs(cmd.Dir) {
@@ -98,9 +106,10 @@ func (r *Runner) command(ctx context.Context, h *hookconfig.Hook, c *Call) (answ
 	}
 }
 
-// environ is the environment of a command: without what looks like a credential.
+// environ is the environment of a command: without what looks like a credential, and with a PATH
+// that has nothing an agent can write.
 func (r *Runner) environ(h *hookconfig.Hook, c *Call, dir string) []string {
-	env := sandbox.Environ(r.opts.Env, sandbox.EnvRules{}, dir)
+	env := sandbox.Environ(ownpath.Environ(r.opts.Env), sandbox.EnvRules{}, dir)
 	env = append(env, "CLAUDE_PROJECT_DIR="+r.opts.Root, "GITHUB_WORKSPACE="+r.opts.Root, "AGENTWORKER_HOOK_EVENT="+string(c.Event))
 	if c.Traceparent != "" {
 		env = append(env, "TRACEPARENT="+c.Traceparent)

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/agentworker/worker/internal/ownpath"
 	"github.com/agentworker/worker/sandbox"
 )
 
@@ -76,9 +76,9 @@ func setDefault[T int | int64 | time.Duration](v *T, def T) {
 
 // DefaultShell returns the path of bash, else of sh, else "". On Windows that is the one of
 // Git for Windows, if it is installed: the bash of PATH is often that of another system (WSL),
-// which sees other files.
+// which sees other files. None is one that an agent can write.
 func DefaultShell() string {
-	return shellOf(runtime.GOOS, os.Getenv, exec.LookPath)
+	return shellOf(runtime.GOOS, os.Getenv, ownpath.Look)
 }
 
 // shellOf is DefaultShell for a system.

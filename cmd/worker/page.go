@@ -23,6 +23,7 @@ import (
 	"github.com/agentworker/worker/frontdoor/httpserver/page"
 	"github.com/agentworker/worker/frontdoor/httpserver/tokens"
 	"github.com/agentworker/worker/internal/atomicfile"
+	"github.com/agentworker/worker/internal/ownpath"
 	"github.com/agentworker/worker/internal/secrets"
 	"github.com/agentworker/worker/internal/termtext"
 	"github.com/agentworker/worker/taskt/conversation"
@@ -77,8 +78,12 @@ func openLink(ctx context.Context, file, link string) error {
 	case "windows":
 		command = []string{"rundll32", "url.dll,FileProtocolHandler", file}
 	}
-	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
-	cmd.Env = secrets.Environ(os.Environ()) // the browser may stay for days
+	program, err := ownpath.Look(command[0])
+	if err != nil {
+		return fmt.Errorf("opening the browser: %w; 'worker page' prints the link", err)
+	}
+	cmd := exec.CommandContext(ctx, program, command[1:]...)
+	cmd.Env = ownpath.Environ(secrets.Environ(os.Environ())) // the browser may stay for days
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("opening the browser by %s: %w: %s; 'worker page' prints the link", command[0], err, termtext.OneLine(string(out), termtext.MaxCause))
 	}

@@ -18,6 +18,7 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"github.com/agentworker/worker/internal/httpheader"
+	"github.com/agentworker/worker/internal/ownpath"
 	"github.com/agentworker/worker/internal/procgroup"
 	"github.com/agentworker/worker/internal/termtext"
 )
@@ -153,9 +154,12 @@ func (n *Notifier) desktop(ctx context.Context, m *Message) error {
 		return finalError{errors.New("there are no desktop messages on " + runtime.GOOS + ": use command")}
 	}
 	name, args := show(m)
-	path, err := exec.LookPath(name)
-	if err != nil {
+	path, err := ownpath.Look(name)
+	if errors.Is(err, exec.ErrNotFound) {
 		return finalError{fmt.Errorf("%s is not installed", name)}
+	}
+	if err != nil {
+		return finalError{err}
 	}
 	return n.program(ctx, nil, path, args...)
 }
@@ -163,7 +167,7 @@ func (n *Notifier) desktop(ctx context.Context, m *Message) error {
 // program runs a program with a body on its stdin. Its process group ends with it.
 func (n *Notifier) program(ctx context.Context, body []byte, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Dir, cmd.Env, cmd.Stdin, cmd.WaitDelay = n.opts.Dir, n.opts.Env, bytes.NewReader(body), time.Second
+	cmd.Dir, cmd.Env, cmd.Stdin, cmd.WaitDelay = n.opts.Dir, ownpath.Environ(n.opts.Env), bytes.NewReader(body), time.Second
 	var said head
 	cmd.Stdout, cmd.Stderr = &said, &said
 	procgroup.Own(cmd, syscall.SIGKILL)

@@ -167,19 +167,20 @@ func entry(dir string) string { return cmp.Or(sharesRow[dir], dir) }
 // starters are the files that start a program whose name is not written there, and what it is.
 // None starts git.
 var starters = map[string]string{
-	"cmd/worker/internal/settings/keys.go":     "the shell, for a key command",
-	"cmd/worker/internal/settings/settings.go": "the shell of the settings is looked for",
-	"cmd/worker/page.go":                       "the browser",
-	"eventbus/natstest/disk_linux.go":          "the test itself",
-	"frontdoor/notify/send.go":                 "the shell, for a command of the setting notify, and the program for desktop messages",
-	"hooks/run.go":                             "the shell, for a hook",
-	"internal/chromium/chromium.go":            "Chromium",
-	"internal/worktree/runner.go":              "git, hardened",
-	"sandbox/internal/helper/call_linux.go":    "what a command names, inside of the sandbox",
-	"sandbox/internal/helper/holder_linux.go":  "the helper itself",
-	"tool/internal/stdio/process.go":           "an MCP server or a language server, inside of the sandbox",
-	"tool/options.go":                          "the shell is looked for, on Windows beside git",
-	"tool/shell_plain_other.go":                "the shell, for a command",
+	"cmd/worker/internal/settings/keys.go":       "the shell, for a key command",
+	"cmd/worker/page.go":                         "the browser",
+	"eventbus/internal/embedded/holder_other.go": "ps",
+	"eventbus/natstest/disk_linux.go":            "the test itself",
+	"frontdoor/notify/send.go":                   "the shell, for a command of the setting notify, and the program for desktop messages",
+	"hooks/run.go":                               "the shell, for a hook",
+	"internal/chromium/chromium.go":              "Chromium, for tests",
+	"internal/ownpath/ownpath.go":                "any program is looked for, outside of what agents write",
+	"internal/worktree/runner.go":                "git, hardened",
+	"sandbox/internal/helper/call_linux.go":      "what a command names, inside of the sandbox",
+	"sandbox/internal/helper/holder_linux.go":    "the helper itself",
+	"tool/internal/stdio/process.go":             "an MCP server or a language server, inside of the sandbox",
+	"tool/mcpclient/remote.go":                   "the shell, for a command that prints headers",
+	"tool/shell_plain_other.go":                  "the shell, for a command",
 }
 
 // TestOneRunnerOfGit holds that no package but internal/worktree starts git: a
@@ -204,6 +205,25 @@ func TestOneRunnerOfGit(t *testing.T) {
 			t.Errorf("%s starts nothing: remove it from starters", path)
 		}
 	}
+}
+
+// TestOwnPrograms holds that only internal/ownpath looks in PATH for a program that runs outside
+// of the sandbox: an agent may write into a folder of PATH.
+func TestOwnPrograms(t *testing.T) {
+	walkGo(t, func(path string, text []byte) {
+		path = filepath.ToSlash(path)
+		if strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, "bench/") || path == "internal/ownpath/ownpath.go" || path == "internal/chromium/chromium.go" {
+			return
+		}
+		if strings.Contains(string(text), "exec.LookPath") {
+			t.Errorf("%s calls exec.LookPath: ownpath.Look leaves out what agents can write", path)
+		}
+		for _, program := range startsOf(t, path, text) {
+			if program != "" && !strings.HasPrefix(program, "/") {
+				t.Errorf("%s starts %q by its name: ownpath.Look finds it outside of what agents can write", path, program)
+			}
+		}
+	})
 }
 
 // TestStartsFound: each way to start a program is seen.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentworker/worker/internal/ownpath"
 	"github.com/agentworker/worker/internal/secrets"
 )
 
@@ -60,14 +61,14 @@ func (r *repository) override(ctx context.Context, section string, settings ...s
 // run runs git, and returns what it prints. Nothing of the environment that
 // would point git elsewhere is handed on.
 func run(ctx context.Context, env []string, stdin []byte, args ...string) ([]byte, error) {
-	path, err := exec.LookPath("git")
+	path, err := ownpath.Look("git")
 	if err != nil {
 		return nil, fmt.Errorf("git is not found: %w", err)
 	}
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.WaitDelay = 5 * time.Second
 	cmd.Stdin = bytes.NewReader(stdin)
-	cmd.Env = append(environ(), env...)
+	cmd.Env = append(ownpath.Environ(environ()), env...) // git looks for others, too
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/agentworker/worker/internal/ownpath"
 	"github.com/agentworker/worker/sandbox"
 	"github.com/agentworker/worker/tool"
 	"github.com/agentworker/worker/tool/internal/stdio"
@@ -88,7 +89,7 @@ func (s *Servers) All(env []string) (all []Status, err error) {
 	}
 	for i := range known {
 		k := known[i]
-		if path, ok := s.inPath(k.Command[0], env); ok {
+		if path, err := ownpath.LookIn(k.Command[0], env, s.opts.Root); err == nil {
 			k.Command = append([]string{path}, k.Command[1:]...)
 			servers = append(servers, &k)
 		}
@@ -103,23 +104,6 @@ func (s *Servers) All(env []string) (all []Status, err error) {
 		all = append(all, st)
 	}
 	return all, errors.Join(errs...)
-}
-
-// inPath returns the path of a program that is the person's own: it lies outside of the workspace,
-// and so does the file that links lead to.
-func (s *Servers) inPath(name string, env []string) (path string, ok bool) {
-	path = stdio.LookPath(name, env)
-	if !filepath.IsAbs(path) {
-		return "", false
-	}
-	real, err := filepath.EvalSymlinks(path)
-	return path, err == nil && !within(s.opts.Root, path) && !within(s.opts.Root, real)
-}
-
-// within reports whether path is dir or below it.
-func within(dir, path string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && filepath.IsLocal(rel)
 }
 
 func (s *Servers) status(server *Server) Status {

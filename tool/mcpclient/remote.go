@@ -22,6 +22,7 @@ import (
 	"github.com/agentworker/worker/internal/hostport"
 	"github.com/agentworker/worker/internal/httpheader"
 	"github.com/agentworker/worker/internal/mcpconfig"
+	"github.com/agentworker/worker/internal/ownpath"
 )
 
 // remote connects to a server on another machine. Where streamable HTTP fails, the older
@@ -197,8 +198,12 @@ const helperTime = 10 * time.Second
 func (c *connection) helped(ctx context.Context, line string) (map[string]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, helperTime)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "sh", "-c", line)
-	cmd.Dir, cmd.Env, cmd.WaitDelay = c.servers.opts.Root, c.ws.Environ(), time.Second
+	shell, err := ownpath.Look("sh")
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, shell, "-c", line)
+	cmd.Dir, cmd.Env, cmd.WaitDelay = c.servers.opts.Root, ownpath.Environ(c.ws.Environ()), time.Second
 	var out, wrong bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &limited{&out, 64 << 10}, &limited{&wrong, 4 << 10}
 	if err := cmd.Run(); err != nil {

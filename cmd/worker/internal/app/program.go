@@ -19,6 +19,7 @@ import (
 	"github.com/agentworker/worker/internal/errtext"
 	"github.com/agentworker/worker/internal/hookconfig"
 	"github.com/agentworker/worker/internal/mcpconfig"
+	"github.com/agentworker/worker/internal/ownpath"
 	"github.com/agentworker/worker/internal/secrets"
 	"github.com/agentworker/worker/internal/suggest"
 	"github.com/agentworker/worker/internal/termtext"
@@ -111,6 +112,7 @@ func (p *Program) Workspace() (*workspace.Workspace, error) {
 	if err != nil {
 		return nil, cli.Usage(err)
 	}
+	ownpath.Leave(ws.Root, ws.StateDir, ws.StateHome)
 	return ws, nil
 }
 

@@ -20,6 +20,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/agentworker/worker/internal/ownpath"
 	"github.com/agentworker/worker/internal/procgroup"
 	"github.com/agentworker/worker/model/provider"
 )
@@ -342,23 +343,25 @@ func printedKey(data []byte) (string, error) {
 	return key, nil
 }
 
-// runKeyCommand runs a command for its output. Its stderr is not shown: it could contain
-// the key.
+// runKeyCommand runs a command for its output. Its stderr could contain the key, and is not shown.
 func runKeyCommand(within context.Context, command string, environ []string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(within, keyCommandTimeout)
 	defer cancel()
-	shell := []string{"sh", "-c"}
+	shell, flag := "sh", "-c"
 	if runtime.GOOS == "windows" {
-		shell = []string{"cmd", "/C"}
+		shell, flag = "cmd", "/C"
 	}
-	cmd := exec.CommandContext(ctx, shell[0], shell[1], command)
-	cmd.Env = environ
+	path, err := ownpath.Look(shell)
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, path, flag, command)
+	cmd.Env = ownpath.Environ(environ)
 	cmd.WaitDelay = time.Second // for what it has left running with its stdout
 	out := &limited{left: maxKeyBytes + 1}
 	cmd.Stdout = out
 	procgroup.Own(cmd, syscall.SIGKILL)
-	err := procgroup.Start(cmd)
-	if err == nil {
+	if err = procgroup.Start(cmd); err == nil {
 		err = cmd.Wait()
 		procgroup.Kill(cmd) // what it has left running
 	}

@@ -12,7 +12,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -27,9 +26,11 @@ import (
 	"github.com/agentworker/worker/internal/boundedfile"
 	"github.com/agentworker/worker/internal/hookconfig"
 	"github.com/agentworker/worker/internal/mcpconfig"
+	"github.com/agentworker/worker/internal/ownpath"
 	"github.com/agentworker/worker/internal/spendlimit"
 	"github.com/agentworker/worker/internal/workspace"
 	"github.com/agentworker/worker/model"
+	"github.com/agentworker/worker/sandbox"
 	"github.com/agentworker/worker/session/lease"
 	"github.com/agentworker/worker/taskt"
 	"github.com/agentworker/worker/tool/lsp"
@@ -264,8 +265,9 @@ func (s *Settings) Load(getenv func(string) string) error {
 			return err
 		}
 	}
+	s.leave(getenv)
 	if s.Shell != "" {
-		path, err := exec.LookPath(s.Shell)
+		path, err := ownpath.Look(s.Shell)
 		if err == nil {
 			s.Shell, err = filepath.Abs(path)
 		}
@@ -274,6 +276,19 @@ func (s *Settings) Load(getenv func(string) string) error {
 		}
 	}
 	return nil
+}
+
+// leave has the worker run no program that an agent can write: the workspace may be in PATH. A
+// workspace that is not found is an error of the command that needs it.
+func (s *Settings) leave(getenv func(string) string) {
+	if ws, err := workspace.Find(&workspace.Options{Dir: s.Dir, Name: s.Workspace, StateDir: s.StateDir, Getenv: getenv}); err == nil {
+		ownpath.Leave(ws.Root, ws.StateDir, ws.StateHome)
+	}
+	for _, folder := range s.Sandbox.Folders {
+		if folder.Access == sandbox.Write {
+			ownpath.Leave(folder.Path)
+		}
+	}
 }
 
 // given reports whether a setting, or a rival of it, is on the command line, and whether it
