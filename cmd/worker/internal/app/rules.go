@@ -61,7 +61,7 @@ func ownFolders(ws *workspace.Workspace, shared, policyFiles, hookFiles, serverF
 	deny("the policy", below(policyFiles...), toolcatalog.Writers...)
 	deny("the repository's own rules", below(RepositoryFile(ws)), toolcatalog.Writers...)
 	deny("rules in the settings of other programs", below(settingsPaths(ws)...), toolcatalog.Writers...)
-	deny("the repository's MCP servers", below(filepath.Join(ws.Root, ".mcp.json")), toolcatalog.Writers...)
+	deny("the repository's servers", below(serverConfigs(ws)...), toolcatalog.Writers...)
 	deny("what MCP servers run with more than agents have", below(serverFiles...), toolcatalog.Writers...)
 	deny("the repository's hooks", below(hookFiles...), toolcatalog.Writers...)
 	deny("the worker's own folders", below(ws.StateDir, ws.StateHome, ws.ConfigDir), "*")
@@ -116,7 +116,7 @@ func (p *Program) ToolOptions(ws *workspace.Workspace) *tool.Options {
 		Sandbox: tool.SandboxOptions{
 			Mode:      p.Settings.Sandbox.Mode,
 			Folders:   append(userSkills(ws), p.Settings.Sandbox.Folders...),
-			Protected: slices.Concat(folders, p.policyFiles(), []string{RepositoryFile(ws), filepath.Join(ws.Root, ".mcp.json"), filepath.Join(ws.Root, ".agents", "tests")}, hookFiles(p, ws), serverFiles(p, ws), settingsPaths(ws)),
+			Protected: slices.Concat(folders, p.policyFiles(), []string{RepositoryFile(ws), filepath.Join(ws.Root, ".agents", "tests")}, serverConfigs(ws), hookFiles(p, ws), serverFiles(p, ws), settingsPaths(ws)),
 			Hidden:    slices.Concat([]string{ws.StateDir, ws.StateHome, ws.ConfigDir}, p.Settings.KeyFiles()),
 		},
 	}

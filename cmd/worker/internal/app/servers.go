@@ -12,6 +12,7 @@ import (
 	"github.com/agentworker/worker/internal/workspace"
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/sandbox"
+	"github.com/agentworker/worker/tool/lsp"
 	"github.com/agentworker/worker/tool/mcpclient"
 )
 
@@ -39,6 +40,18 @@ func NewServers(p *Program, ws *workspace.Workspace) *mcpclient.Servers {
 // ServerTrust returns the MCP servers of the repository that a person trusts.
 func ServerTrust(p *Program, ws *workspace.Workspace) *mcpclient.Trust {
 	return mcpclient.OpenTrust(filepath.Join(ws.StateDir, "mcp-trusted.json"), ws.Root, func(name string) (string, bool) { return variable(p.Environ, name) })
+}
+
+// serverConfigs are the files of the workspace that may name MCP servers and language servers, whether
+// or not this worker reads them: another one may. No agent writes them.
+func serverConfigs(ws *workspace.Workspace) (files []string) {
+	for _, f := range mcpconfig.Files(ws.Root, "", []string{"all"}) {
+		files = append(files, f.Path)
+	}
+	for _, f := range lsp.Files(ws.Root) {
+		files = append(files, f.Path)
+	}
+	return files
 }
 
 // serverFiles are the files of the workspace that MCP servers run with more than agents have, by their
