@@ -14,6 +14,7 @@ import (
 	"github.com/agentworker/worker/permission"
 	"github.com/agentworker/worker/sandbox"
 	"github.com/agentworker/worker/tool/internal/headtail"
+	"github.com/agentworker/worker/tool/internal/stdio"
 )
 
 // command is a command of the shell that runs.
@@ -220,12 +221,12 @@ func (w *waited) move(by string) error {
 }
 
 // handOver has the command write where those in the background do.
-func (w *waited) handOver(stdio [3]*os.File) (Running, error) {
-	fd, err := syscall.Dup(int(stdio[1].Fd()))
+func (w *waited) handOver(files [3]*os.File) (Running, error) {
+	out, err := stdio.Duplicate(files[1])
 	if err != nil {
 		return nil, err
 	}
-	r := &movedRunning{waited: w, out: os.NewFile(uintptr(fd), "output")}
+	r := &movedRunning{waited: w, out: out}
 	r.call = w.hosts
 	if r.call == nil {
 		r.call = &boxCall{allowed: make(map[string]bool)}

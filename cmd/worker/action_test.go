@@ -203,7 +203,8 @@ func TestActionRules(t *testing.T) {
 		{map[string]string{"trust": "true"}, 0},
 		{map[string]string{"trust": "yes"}, 3},
 		{map[string]string{"budget": "modelCalls=1", "trust": "true"}, 4},
-		{map[string]string{"allow": "$(touch pwned)"}, 3},
+		{map[string]string{"allow": "$(touch pwned)"}, 2}, // no tool has that name
+		{map[string]string{"allow": "shell_exec:$(touch pwned)"}, 3},
 	} {
 		inputs := map[string]string{"worker": worker, "agent": "general", "prompt": "x", "model": "replay/script.jsonl"}
 		maps.Copy(inputs, tt.inputs)
