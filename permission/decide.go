@@ -105,8 +105,7 @@ type Decision struct {
 	Value  Value // the value that decided
 	Caller bool  // the rule is one of [Layers.Callers]
 
-	// Personal says that the question is for a person alone, and neither for a hook nor for a
-	// reviewer. A rule that only narrows asks about some value of the call, or a rule denies
+	// Personal says that only a person answers the question: neither a hook nor a reviewer does. A rule that only narrows asks about some value of the call, or a rule denies
 	// what the call may want.
 	Personal bool
 }

@@ -1,7 +1,7 @@
 // Package ownpath finds the programs that the worker itself starts, outside of every sandbox.
 //
-// An agent may write into folders that stand in PATH, such as .venv/bin or node_modules/.bin. What lies
-// there is never taken for a program of the person.
+// PATH may have folders that agents write to, such as .venv/bin or node_modules/.bin. No program is
+// taken from there.
 package ownpath
 
 import (
@@ -22,8 +22,8 @@ var left struct {
 	dirs []string
 }
 
-// Leave leaves out folders from now on, with all below them: those that agents write to. It
-// holds for the process.
+// Leave leaves out folders that agents write to, with all below them, from now on and in the whole
+// process.
 func Leave(dirs ...string) {
 	left.Lock()
 	defer left.Unlock()
@@ -42,7 +42,7 @@ func folders(others []string) []string {
 }
 
 // Look returns the path of a program of the PATH of this process, without what [Leave] leaves out.
-// A name with a slash is a path that a person has written, and stays as it is.
+// A name with a slash is the path that a person has chosen.
 func Look(name string) (string, error) {
 	if strings.ContainsAny(name, `/`+string(filepath.Separator)) {
 		return exec.LookPath(name)
@@ -74,7 +74,7 @@ func LookIn(name string, env []string, dirs ...string) (string, error) {
 	return "", &exec.Error{Name: name, Err: exec.ErrNotFound}
 }
 
-// Environ returns env with a PATH that has no relative folder, and none of those that are left out.
+// Environ returns env with a PATH without relative folders, and without those of [Leave].
 // It is for programs that look for others.
 func Environ(env []string) []string {
 	without := folders(nil)

@@ -11,6 +11,7 @@ import (
 	"github.com/agentworker/worker/internal/toolcatalog"
 	"github.com/agentworker/worker/internal/workspace"
 	"github.com/agentworker/worker/permission"
+	"github.com/agentworker/worker/policy"
 	"github.com/agentworker/worker/sandbox"
 	"github.com/agentworker/worker/tool/lsp"
 	"github.com/agentworker/worker/tool/mcpclient"
@@ -97,13 +98,18 @@ func serverCache(kind string) string {
 	return filepath.Join(dir, "agentworker", kind)
 }
 
-// allowsServer returns an error if the policy forbids an MCP server.
-func allowsServer(p *Program, s *mcpconfig.Server) error {
+// currentPolicy returns what an administrator forbids now.
+func currentPolicy(p *Program) (*policy.Policy, error) {
 	store, err := p.OpenPolicy()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	now, err := store.Current()
+	return store.Current()
+}
+
+// allowsServer returns an error if the policy forbids an MCP server.
+func allowsServer(p *Program, s *mcpconfig.Server) error {
+	now, err := currentPolicy(p)
 	if err != nil {
 		return err
 	}

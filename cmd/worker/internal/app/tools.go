@@ -45,11 +45,7 @@ func LanguageTrust(ws *workspace.Workspace) *lsp.Trust {
 // allowsLanguageServer returns an error if the policy forbids a language server. The command of one
 // that was found in PATH is the name that was looked for.
 func allowsLanguageServer(p *Program, s *lsp.Server) error {
-	store, err := p.OpenPolicy()
-	if err != nil {
-		return err
-	}
-	now, err := store.Current()
+	now, err := currentPolicy(p)
 	if err != nil {
 		return err
 	}
